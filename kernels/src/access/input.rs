@@ -1,0 +1,81 @@
+//! Operands that may be a tensor or a scalar.
+
+use super::Src;
+use crate::Dtype;
+use crate::cast;
+
+/// An immediate or register value: the bits of one element of `dtype`.
+///
+/// Integers are sign- or zero-extended to 64 bits by their dtype; floats hold their own bit pattern in the low bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Imm {
+    /// Element type.
+    pub dtype: Dtype,
+    /// Bit pattern.
+    pub bits: u64,
+}
+
+impl Imm {
+    /// A float32 immediate.
+    pub fn f32(value: f32) -> Self {
+        Imm { dtype: Dtype::Float32, bits: u64::from(value.to_bits()) }
+    }
+
+    /// An int32 immediate.
+    pub fn i32(value: i32) -> Self {
+        Imm { dtype: Dtype::Int32, bits: i64::from(value) as u64 }
+    }
+
+    /// The bytes of the element, little-endian; only the first `dtype.size()` count.
+    pub fn bytes(&self) -> [u8; 8] {
+        self.bits.to_le_bytes()
+    }
+
+    /// Value on the float path.
+    pub fn as_f32(&self) -> f32 {
+        let mut out = [0.0];
+        cast::decode_f32(self.dtype, &self.bytes()[..self.dtype.size()], &mut out);
+        out[0]
+    }
+
+    /// Value on the bit-vector path (ruling D3).
+    pub fn as_i32(&self) -> i32 {
+        let mut out = [0];
+        cast::decode_i32(self.dtype, &self.bytes()[..self.dtype.size()], &mut out);
+        out[0]
+    }
+
+    /// Value on the address path (ruling D3).
+    pub fn as_i64(&self) -> i64 {
+        let mut out = [0];
+        cast::decode_i64(self.dtype, &self.bytes()[..self.dtype.size()], &mut out);
+        out[0]
+    }
+}
+
+/// An operand of a kernel.
+#[derive(Clone)]
+pub enum Input<'a> {
+    /// A tensor in memory.
+    View(Src<'a>),
+    /// An immediate or register value.
+    Imm(Imm),
+}
+
+impl<'a> Input<'a> {
+    /// Element type.
+    pub fn dtype(&self) -> Dtype {
+        match self {
+            Input::View(s) => s.dtype(),
+            Input::Imm(i) => i.dtype,
+        }
+    }
+
+    /// The tensor, when it is one.
+    pub fn view(&self) -> Option<&Src<'a>> {
+        match self {
+            Input::View(s) => Some(s),
+            Input::Imm(_) => None,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Typed reads and writes of lane pieces: gather or run, then the documented conversion.
+
+use super::{Dst, Src};
+use crate::Result;
+use crate::cast::{self, Fp8Config};
+
+/// Elements handled per step of a kernel's loop: three fp32 buffers of this length stay in the L1 cache.
+pub const CHUNK: usize = 1024;
+
+impl Src<'_> {
+    /// Elements `start..` of `lane` as float32 by the cast rules. `out` holds at most [`CHUNK`] elements.
+    #[inline]
+    pub fn read_f32(&self, lane: usize, start: usize, out: &mut [f32]) {
+        self.with_bytes(lane, start, out.len(), |b| cast::decode_f32(self.dtype(), b, out));
+    }
+
+    /// Elements as int32 for the bit-vector path (ruling D3).
+    #[inline]
+    pub fn read_i32(&self, lane: usize, start: usize, out: &mut [i32]) {
+        self.with_bytes(lane, start, out.len(), |b| cast::decode_i32(self.dtype(), b, out));
+    }
+
+    /// Elements as 64-bit integers for the address path (ruling D3).
+    #[inline]
+    pub fn read_i64(&self, lane: usize, start: usize, out: &mut [i64]) {
+        self.with_bytes(lane, start, out.len(), |b| cast::decode_i64(self.dtype(), b, out));
+    }
+
+    /// Hands the raw bytes of `n` elements, at most [`CHUNK`], to `f`: in place when contiguous, else gathered.
+    #[inline]
+    pub fn with_bytes<R>(&self, lane: usize, start: usize, n: usize, f: impl FnOnce(&[u8]) -> R) -> R {
+        assert!(n <= CHUNK, "more than one chunk requested");
+        if let Some(run) = self.run(lane, start, n) {
+            return f(run);
+        }
+        let mut raw = [0u64; CHUNK];
+        let bytes = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut raw)[..n * self.dtype().size()];
+        self.gather(lane, start, bytes);
+        f(bytes)
+    }
+}
+
+impl Dst<'_> {
+    /// Writes float32 values through the cast rules with the default FP8 config of `cfg`.
+    #[inline]
+    pub fn write_f32(&self, lane: usize, start: usize, values: &[f32], cfg: Fp8Config) {
+        self.with_bytes_out(lane, start, values.len(), |b| cast::encode_f32(self.dtype(), cfg, values, b));
+    }
+
+    /// Writes int32 results of the bit-vector path (ruling D3).
+    #[inline]
+    pub fn write_i32(&self, lane: usize, start: usize, values: &[i32], cfg: Fp8Config) {
+        self.with_bytes_out(lane, start, values.len(), |b| cast::encode_i32(self.dtype(), cfg, values, b));
+    }
+
+    /// Writes 64-bit results of the address path (ruling D3).
+    #[inline]
+    pub fn write_i64(&self, lane: usize, start: usize, values: &[i64], cfg: Fp8Config) {
+        self.with_bytes_out(lane, start, values.len(), |b| cast::encode_i64(self.dtype(), cfg, values, b));
+    }
+
+    /// Lets `f` fill the bytes of `n` elements, at most [`CHUNK`], then stores them.
+    #[inline]
+    pub fn with_bytes_out<R>(&self, lane: usize, start: usize, n: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
+        assert!(n <= CHUNK, "more than one chunk written");
+        // SAFETY: the slice lives for this call only, and `f` cannot reach another view of the same bytes because it
+        // receives plain values; kernels read their inputs into private buffers first.
+        if let Some(run) = unsafe { self.run_mut(lane, start, n) } {
+            return f(run);
+        }
+        let mut raw = [0u64; CHUNK];
+        let bytes = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut raw)[..n * self.dtype().size()];
+        let out = f(bytes);
+        self.scatter(lane, start, bytes);
+        out
+    }
+}
+
+/// Splits a lane into pieces of at most [`CHUNK`] elements.
+pub fn chunks(len: usize, mut f: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
+    let mut at = 0;
+    while at < len {
+        let n = CHUNK.min(len - at);
+        f(at, n)?;
+        at += n;
+    }
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! Splitting a kernel over lanes.
+
+use crate::Result;
+use rayon::prelude::*;
+
+/// Below this many elements a kernel stays on one thread: handing out work costs more than 10 us of arithmetic.
+const PARALLEL_FROM: usize = 32 * 1024;
+
+/// Runs `f` for every lane, in parallel when `parallel` holds and the work is worth it.
+///
+/// `parallel` must imply that different lanes touch different output bytes. The error of the lowest lane wins, so the
+/// outcome does not depend on the number of threads.
+pub fn for_lanes(lanes: usize, elements: usize, parallel: bool, f: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+    let threads = rayon::current_num_threads();
+    if !parallel || elements < PARALLEL_FROM || threads < 2 || lanes < 2 {
+        return (0..lanes).try_for_each(f);
+    }
+    let piece = lanes.div_ceil(threads * 2).max(1);
+    let failed = (0..lanes.div_ceil(piece))
+        .into_par_iter()
+        .filter_map(|c| (c * piece..lanes.min((c + 1) * piece)).find_map(|lane| f(lane).err().map(|e| (lane, e))))
+        .min_by_key(|(lane, _)| *lane);
+    match failed {
+        Some((_, e)) => Err(e),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,215 @@
+//! The registry of error codes: stable, one line of rule and one of advice each.
+
+use super::Class;
+use std::fmt;
+
+macro_rules! codes {
+    ($($id:ident $class:ident $title:literal, rule: $rule:literal, advice: $advice:literal;)+) => {
+        /// Stable error code, written `BIR-<id>`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Code { $(#[doc = $title] $id),+ }
+
+        impl Code {
+            /// Every code, in the order of the registry.
+            pub const ALL: &'static [Code] = &[$(Code::$id),+];
+
+            /// Identifier without the `BIR-` prefix.
+            pub const fn id(self) -> &'static str {
+                match self { $(Code::$id => stringify!($id)),+ }
+            }
+
+            /// Class of the error.
+            pub const fn class(self) -> Class {
+                match self { $(Code::$id => Class::$class),+ }
+            }
+
+            /// Short title.
+            pub const fn title(self) -> &'static str {
+                match self { $(Code::$id => $title),+ }
+            }
+
+            /// The rule that was broken.
+            pub const fn rule(self) -> &'static str {
+                match self { $(Code::$id => $rule),+ }
+            }
+
+            /// What to do in general.
+            pub const fn advice(self) -> &'static str {
+                match self { $(Code::$id => $advice),+ }
+            }
+        }
+    };
+}
+
+// F: files and command line. J: module text and structure. K: KLR. S: faults of the simulated program.
+// U: not modelled. B: defects of birsim. Numbers are never reused.
+codes! {
+    F001 Invalid "file cannot be read",
+        rule: "every file named on the command line or in the module must exist and be readable",
+        advice: "check the path and its permissions";
+    F002 Invalid "program not recognised",
+        rule: "a program is BIR-JSON (starts with '{') or KLR (starts with the CBOR tag d9 d9 f7)",
+        advice: "pass a BIR module or a .klr file; compressed files must be unpacked first";
+    F003 Invalid "malformed .npy or .npz file",
+        rule: "tensor files are NumPy .npy format 1.0 to 3.0, or .npz archives of them",
+        advice: "write the file with numpy.save";
+    F004 Invalid "tensor file does not fit the tensor",
+        rule: "shape and element type of an input file agree with the tensor's declaration",
+        advice: "compare the file with `birsim inspect PROGRAM`";
+    F005 Invalid "input not bound",
+        rule: "every input that the program reads is bound by the command line or by the location's file",
+        advice: "add --input NAME=FILE, --inputs DIR or --random-inputs SEED";
+    F006 Invalid "unknown tensor name",
+        rule: "names on the command line are memory-location names of the program (its set's name when unique)",
+        advice: "list the tensors with `birsim inspect PROGRAM`";
+    F007 Invalid "output cannot be written",
+        rule: "the output directory must be creatable and writable",
+        advice: "choose another directory with --out";
+    F008 Invalid "usage",
+        rule: "options and arguments follow `birsim --help`",
+        advice: "see `birsim --help`";
+    J001 Invalid "malformed JSON",
+        rule: "a BIR module is one JSON object",
+        advice: "the text is damaged or cut off; write the module again";
+    J002 Invalid "wrong type of a value",
+        rule: "every key holds a value of its documented type",
+        advice: "see the key's type in `birsim ops --json` and the BIR-JSON description";
+    J003 Invalid "required key missing",
+        rule: "required keys must be present",
+        advice: "add the key";
+    J004 Invalid "unknown opcode",
+        rule: "an opcode is one of the 110 InstructionType names",
+        advice: "list them with `birsim ops`";
+    J005 Invalid "unknown enumeration value",
+        rule: "enumerations are written by one of their documented names or by ordinal",
+        advice: "check the spelling";
+    J006 Invalid "dangling reference",
+        rule: "every name in the module resolves to an object of the right kind",
+        advice: "declare the object or correct the name";
+    J007 Invalid "duplicate name",
+        rule: "names are unique inside their container",
+        advice: "rename one of the two";
+    J008 Invalid "malformed access pattern",
+        rule: "an access pattern has one to eight [step, num] pairs with num >= 0, inside 64-bit arithmetic",
+        advice: "correct the pattern";
+    J009 Invalid "operand count or kind",
+        rule: "an instruction has the operands its opcode documents",
+        advice: "see `birsim ops`";
+    J010 Invalid "abstract opcode",
+        rule: "the six abstract base types are never instantiated",
+        advice: "use a concrete opcode of the family";
+    J011 Invalid "value out of range",
+        rule: "a value lies in its documented range",
+        advice: "correct the value";
+    J012 Invalid "malformed expression",
+        rule: "affine expressions use the documented kinds and stay inside 64-bit arithmetic",
+        advice: "correct the expression";
+    J013 Invalid "malformed storage record",
+        rule: "storage records declare type, dims and dtype as documented, and sizes that a machine can address",
+        advice: "correct the record";
+    J014 Invalid "nesting too deep",
+        rule: "records and expressions nest at most 64 deep",
+        advice: "flatten the module";
+    K001 Invalid "malformed KLR file",
+        rule: "a KLR file is the documented CBOR form: header, metadata, contents",
+        advice: "the file is damaged or cut off; write it again";
+    K002 Invalid "unsupported KLR version",
+        rule: "the KLR version is 0.0.12",
+        advice: "write the file with a matching compiler";
+    K003 Unsupported "KLR contents without a kernel",
+        rule: "only `kernel` and `lnc` contents hold an executable kernel",
+        advice: "trace and lower the kernel first, then pass the resulting .klr";
+    K004 Unsupported "KLR operator not lowered",
+        rule: "a KLR operator must have a documented lowering to BIR",
+        advice: "express the kernel with other operators";
+    K005 Invalid "KLR kernel inconsistent",
+        rule: "tensors, registers, labels and shapes of a KLR kernel agree with each other",
+        advice: "the kernel was not written by a correct compiler";
+    S001 Fault "access out of bounds",
+        rule: "an access pattern stays inside its memory location",
+        advice: "check offset, steps and counts against the location's dims";
+    S002 Fault "operand shapes disagree",
+        rule: "element and partition counts of an instruction's operands agree as its opcode documents",
+        advice: "check the access patterns; broadcasting is written with step 0";
+    S003 Fault "deadlock",
+        rule: "some engine can always run until all are finished",
+        advice: "check the wait that no remaining instruction satisfies";
+    S004 Fault "event protocol",
+        rule: "an event is set once and cleared by its waiter before it is set again or the block ends",
+        advice: "check the synchronisation of the named event";
+    S005 Fault "semaphore protocol",
+        rule: "semaphore ids are 0..255, waits are sem-ge, sem-inc and sem-dec have value 1",
+        advice: "correct the sync_info";
+    S006 Fault "ALU operation not in its map",
+        rule: "an ALU operation must be a member of the functor map its numeric path uses",
+        advice: "choose an operation that the path supports";
+    S007 Fault "dtype not supported by the instruction",
+        rule: "each instruction accepts the dtypes its section documents",
+        advice: "cast the operand first";
+    S008 Fault "kernel contract violated",
+        rule: "the operands and fields of an instruction satisfy its documented contract",
+        advice: "see the rule in the message";
+    S009 Fault "limit reached",
+        rule: "a run stays inside --max-memory, --max-instructions and --timeout",
+        advice: "raise the limit, or look for a loop that never ends";
+    S010 Fault "dynamic bound is not a single register term",
+        rule: "Only scalar values supported in Dynamic For Loop upper bound expressions currently (1910)",
+        advice: "write the upper bound as constant + coefficient * register";
+    S011 Fault "register access",
+        rule: "registers are read and written with their declared width and file",
+        advice: "check the register declaration";
+    S012 Fault "write to an induction variable",
+        rule: "the body of a loop does not write its induction variable",
+        advice: "use another register";
+    S013 Fault "call protocol",
+        rule: "one call frame at a time",
+        advice: "inline one of the two calls";
+    S014 Fault "index out of range",
+        rule: "indices of indirect accesses lie inside the indexed extent",
+        advice: "check the index tensor";
+    S015 Fault "memory guard",
+        rule: "DRAM is accessed through register patterns only by DMACopy, Save, Load and TensorLoad; PSUM patterns stay in one bank",
+        advice: "use one of these instructions";
+    S016 Fault "engine not assigned",
+        rule: "an instruction that executes has an engine",
+        advice: "assign an engine";
+    S017 Fault "checker",
+        rule: "the rule of an opt-in checker holds",
+        advice: "see the message, or drop the checker from --check";
+    S018 Fault "capacity exceeded",
+        rule: "allocated locations fit the memory of the target",
+        advice: "choose a larger target or smaller tiles";
+    S019 Fault "external kernel failed",
+        rule: "kernel_sim ends with status 0 and writes every output",
+        advice: "run it by hand on the kept files";
+    U001 Unsupported "instruction not modelled",
+        rule: "birsim executes the instructions listed as implemented by `birsim ops`",
+        advice: "see `birsim ops --fidelity`";
+    U002 Unsupported "mode not modelled",
+        rule: "the documented modes of an instruction are executed",
+        advice: "see `birsim ops --fidelity`";
+    U003 Unsupported "architecture not modelled",
+        rule: "targets are inf1, trn1, trn2 and trn3",
+        advice: "choose one with --target";
+    U004 Unsupported "external kernel not allowed",
+        rule: "CustomOp and BIRKernel start a program only when --allow-external-kernels names it",
+        advice: "pass --allow-external-kernels PATH";
+    B001 Bug "internal invariant broken",
+        rule: "this cannot happen",
+        advice: "please report it with the program";
+}
+
+impl Code {
+    /// Looks a code up by its text, with or without the prefix, in any case.
+    pub fn parse(text: &str) -> Option<Code> {
+        let up = text.trim().to_ascii_uppercase();
+        let id = up.strip_prefix("BIR-").unwrap_or(&up);
+        Code::ALL.iter().copied().find(|c| c.id() == id)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BIR-{}", self.id())
+    }
+}

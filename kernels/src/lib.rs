@@ -1,0 +1,20 @@
+//! What one BIR instruction computes: pure functions over bytes.
+//!
+//! This crate knows dtypes, conversions, ALU operations, access patterns and the kernels built from them. It knows
+//! nothing of the machine: no entities, no semaphores, no module. A kernel takes [`access::Src`] and [`access::Dst`]
+//! views plus its parameters, and either writes its result or returns an [`error::Error`].
+
+#[macro_use]
+mod names;
+
+pub mod access;
+pub mod alu;
+pub mod cast;
+pub mod dtype;
+pub mod error;
+pub mod profile;
+
+pub use dtype::Dtype;
+pub use error::{Class, Code, Error, Place, Result};
+pub use names::{EnumDef, Named};
+pub use profile::Profile;
