@@ -1,0 +1,23 @@
+//! A BIR module in memory: typed, complete, independent of its text form and of the machine.
+
+pub mod enums;
+pub mod expr;
+pub mod module;
+pub mod opcodes;
+pub mod operand;
+pub mod storage;
+pub mod sync;
+pub mod table;
+pub mod value;
+
+pub use enums::*;
+pub use expr::{Expr, Predicate, PredicateOp};
+pub use module::{Block, BlockArgument, Dependency, Function, Instruction, Module, Queue, SourceLocation};
+pub use operand::{ApPair, DynamicAp, ImmValue, Operand, PhysicalAp, RegisterAp, SymbolicAp};
+pub use storage::{Location, LocationSet, RegisterDecl, Storage};
+pub use sync::{SyncInfo, SyncKind, UpdateRef, WaitRef};
+pub use table::{Field, FieldType, Opcode, Row};
+pub use value::{Axis, Value};
+
+/// Keys that the reader does not know, kept for writing back.
+pub type Extra = serde_json::Map<String, serde_json::Value>;
