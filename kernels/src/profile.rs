@@ -93,6 +93,8 @@ profile! {
     fp8_saturate: bool = true, device true, "numerics 4.3", ["*"];
     /// FP8 narrowing writes a signed zero for NaN in copies, stores and kernel results.
     fp8_suppress_nan: bool = false, device false, "numerics 4.3", ["*"];
+    /// Values of another dtype may be cast to uint64; off, only the 64-bit path writes that dtype.
+    cast_to_uint64: bool = false, device true, "numerics 2.1", ["*"];
 }
 
 impl Profile {

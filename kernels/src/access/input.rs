@@ -55,6 +55,7 @@ impl Imm {
 
 /// An operand of a kernel.
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "a handful live on the stack per call; a box would allocate")]
 pub enum Input<'a> {
     /// A tensor in memory.
     View(Src<'a>),

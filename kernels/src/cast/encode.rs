@@ -1,0 +1,106 @@
+//! Encoding from the float32 hub (`numerics.md` 4 and 6).
+
+use super::Fp8Config;
+use super::fp8::{self, Format, Special};
+use crate::Dtype;
+
+/// Encodes hub values. `out` holds `values.len()` elements, a quarter of that for a packed dtype.
+pub fn encode_f32(dtype: Dtype, cfg: Fp8Config, values: &[f32], out: &mut [u8]) {
+    match dtype {
+        Dtype::Float32 => {
+            let raw: &[u8] = bytemuck::cast_slice(values);
+            let n = raw.len().min(out.len());
+            out[..n].copy_from_slice(&raw[..n]);
+        }
+        Dtype::Float32r => each(values, out, |x| round_f32r(x).to_le_bytes()),
+        Dtype::Bfloat16 => each(values, out, |x| f32_to_bf16(x).to_le_bytes()),
+        Dtype::Float16 => each(values, out, |x| f32_to_f16(x).to_le_bytes()),
+        Dtype::Float8e3 => narrow::<fp8::E3m4>(cfg, values, out),
+        Dtype::Float8e4 => narrow::<fp8::E4m3>(cfg, values, out),
+        Dtype::Float8E4m3fn | Dtype::Float8E4m3fnX4 => narrow::<fp8::E4m3fn>(cfg, values, out),
+        Dtype::Float8e5 | Dtype::Float8E5m2X4 => narrow::<fp8::E5m2>(cfg, values, out),
+        Dtype::Float4E2m1fnX4 => {
+            for (v, o) in values.chunks(2).zip(out) {
+                *o = v.iter().rev().fold(0, |byte, x| byte << 4 | fp8::encode_e2m1(*x));
+            }
+        }
+        Dtype::Uint8 | Dtype::Float8E8m0fnu => each(values, out, |x| [clamped(x, 0.0, 255.0) as u8]),
+        Dtype::Int8 => each(values, out, |x| [clamped(x, -128.0, 127.0) as u8]),
+        Dtype::Uint16 => each(values, out, |x| (clamped(x, 0.0, 65535.0) as u16).to_le_bytes()),
+        Dtype::Int16 => each(values, out, |x| (clamped(x, -32768.0, 32767.0) as i16).to_le_bytes()),
+        Dtype::Uint32 => each(values, out, |x| (nearest(x) as u32).to_le_bytes()),
+        Dtype::Int32 => each(values, out, |x| (nearest(x) as i32).to_le_bytes()),
+        Dtype::Uint64 => each(values, out, |x| (nearest(x) as u64).to_le_bytes()),
+        Dtype::Int64 => each(values, out, |x| (nearest(x) as i64).to_le_bytes()),
+    }
+}
+
+#[inline(always)]
+fn each<const N: usize>(values: &[f32], out: &mut [u8], f: impl Fn(f32) -> [u8; N]) {
+    for (x, o) in values.iter().zip(out.as_chunks_mut::<N>().0) {
+        *o = f(*x);
+    }
+}
+
+fn narrow<F: Format>(cfg: Fp8Config, values: &[f32], out: &mut [u8]) {
+    let special = Special::of::<F>(cfg);
+    for (x, o) in values.iter().zip(out) {
+        *o = fp8::encode::<F>(*x, special);
+    }
+}
+
+/// float32r: 11 mantissa bits kept, to nearest even; infinity and NaN pass (`numerics.md` 6).
+#[inline(always)]
+pub fn round_f32r(x: f32) -> f32 {
+    let bits = x.to_bits();
+    let rounded = bits.wrapping_add(0x7FF).wrapping_add(bits >> 12 & 1) & !0xFFF;
+    f32::from_bits(if bits & 0x7FFF_FFFF >= 0x7F80_0000 { bits } else { rounded })
+}
+
+/// NaN is `7FC0` whatever its sign; a carry past the largest value gives infinity.
+#[inline(always)]
+fn f32_to_bf16(x: f32) -> u16 {
+    let bits = x.to_bits();
+    let rounded = bits.wrapping_add(0x7FFF).wrapping_add(bits >> 16 & 1) >> 16;
+    (if bits & 0x7FFF_FFFF > 0x7F80_0000 { 0x7FC0 } else { rounded }) as u16
+}
+
+/// NaN is `7E00` with its sign; overflow goes to infinity.
+#[inline(always)]
+fn f32_to_f16(x: f32) -> u16 {
+    let (a, sign) = (x.to_bits() & 0x7FFF_FFFF, x.to_bits() >> 16 & 0x8000);
+    let normal = a.wrapping_add(a >> 13 & 1).wrapping_sub(0x37FF_F001) >> 13;
+    // The float adder rounds to the subnormal grid.
+    let small = (f32::from_bits(a) + 0.5).to_bits().wrapping_sub(0x3F00_0000);
+    let code = if a > 0x387F_FFFF { normal } else { small };
+    let code = if a > 0x477F_FFFF { 0x7C00 } else { code };
+    let code = if a > 0x7F80_0000 { 0x7E00 } else { code };
+    (code | sign) as u16
+}
+
+/// A NaN stands for the end of the range that its sign names (`numerics.md` 4.7).
+#[inline(always)]
+fn without_nan(x: f32) -> f32 {
+    let bits = x.to_bits();
+    let infinite = bits & 0x8000_0000 | 0x7F80_0000;
+    f32::from_bits(if bits & 0x7FFF_FFFF > 0x7F80_0000 { infinite } else { bits })
+}
+
+/// Nearest integer, ties to even; `as` to an integer type then saturates.
+#[inline(always)]
+fn nearest(x: f32) -> f32 {
+    let x = without_nan(x);
+    // 2^23 and more is integral already; below, adding and subtracting 2^23 rounds.
+    let step = f32::from_bits(0x4B00_0000 | (x.to_bits() & 0x8000_0000));
+    if x.abs() < 8_388_608.0 { (x + step) - step } else { x }
+}
+
+/// As `nearest`, clamped to a range inside +-2^22 first, which commutes with rounding because both ends are integers.
+#[inline(always)]
+fn clamped(x: f32, lo: f32, hi: f32) -> i32 {
+    let x = without_nan(x);
+    let x = if x < lo { lo } else { x };
+    let x = if x > hi { hi } else { x };
+    // 1.5 * 2^23: the low mantissa bits of the sum are the integer.
+    ((x + 12_582_912.0).to_bits() as i32).wrapping_sub(0x4B40_0000)
+}

@@ -1,0 +1,95 @@
+//! The cast engine (`numerics.md` 2 to 6): every conversion goes through a float32 hub, except where ruling D3 keeps bits.
+//!
+//! `decode_*` and `encode_*` work on blocks; a packed x4 element stands for four values. Nothing here fails on a value:
+//! rounding is to nearest even, floats saturate into integers, and FP8 overflow follows an [`Fp8Config`].
+
+mod accumulate;
+mod decode;
+mod encode;
+mod fp8;
+mod int;
+
+pub use accumulate::{MemoryReductionOp, accumulate, sse_max, sse_min};
+pub use decode::{decode_f32, decode_f32_value};
+pub use encode::{encode_f32, round_f32r};
+pub use int::{decode_i32, decode_i64, encode_i32, encode_i64};
+
+use crate::{Code, Dtype, Error, Profile, Result};
+
+/// The two FP8 flags of a conversion (`numerics.md` 4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fp8Config {
+    /// Overflow and infinity become the largest finite value.
+    pub saturate: bool,
+    /// NaN becomes a signed zero.
+    pub suppress_nan: bool,
+}
+
+impl Fp8Config {
+    /// Copies, stores and kernel results: 0x0001.
+    pub const DEFAULT: Fp8Config = Fp8Config { saturate: true, suppress_nan: false };
+    /// Read-modify-write in memory: 0x0000.
+    pub const ACCUMULATE: Fp8Config = Fp8Config { saturate: false, suppress_nan: false };
+    /// Quantisation: 0x0101.
+    pub const QUANTIZE: Fp8Config = Fp8Config { saturate: true, suppress_nan: true };
+}
+
+/// Hub values converted per step: the buffer stays in the L1 cache.
+const BLOCK: usize = 1024;
+
+/// Converts whole elements from one dtype to another (`numerics.md` 2.1).
+///
+/// The same dtype on both sides keeps the bytes. Everything else, int to int included, goes through float32. Counts must
+/// agree in values: one x4 container stands for four.
+pub fn cast(from: Dtype, to: Dtype, cfg: Fp8Config, src: &[u8], dst: &mut [u8]) -> Result<()> {
+    let values = |dtype: Dtype, bytes: usize| bytes / dtype.size() * dtype.lanes();
+    let n = values(from, src.len());
+    if n != values(to, dst.len()) || !src.len().is_multiple_of(from.size()) || !dst.len().is_multiple_of(to.size()) {
+        return Err(Error::new(Code::S002, "the two sides of a cast hold different numbers of values")
+            .received(format!("{} bytes of {from} to {} bytes of {to}", src.len(), dst.len())));
+    }
+    if from == to {
+        dst.copy_from_slice(src);
+        return Ok(());
+    }
+    // A side that already is an aligned float32 block is the hub itself.
+    if matches!(from, Dtype::Float32 | Dtype::Float32r)
+        && let Ok(hub) = bytemuck::try_cast_slice::<u8, f32>(src)
+    {
+        encode_f32(to, cfg, hub, dst);
+        return Ok(());
+    }
+    if to == Dtype::Float32
+        && let Ok(hub) = bytemuck::try_cast_slice_mut::<u8, f32>(dst)
+    {
+        decode_f32(from, src, hub);
+        return Ok(());
+    }
+    let mut hub = [0f32; BLOCK];
+    let step_in = BLOCK / from.lanes() * from.size();
+    let step_out = BLOCK / to.lanes() * to.size();
+    for (s, d) in src.chunks(step_in).zip(dst.chunks_mut(step_out)) {
+        let hub = &mut hub[..values(from, s.len())];
+        decode_f32(from, s, hub);
+        encode_f32(to, cfg, hub, d);
+    }
+    Ok(())
+}
+
+/// Checks that a conversion from `from` to `to` exists (`numerics.md` 2.1): uint64 is only a destination of the 64-bit
+/// path, unless the profile says otherwise.
+pub fn check_cast(from: Dtype, to: Dtype, profile: &Profile) -> Result<()> {
+    if to == Dtype::Uint64 && from != to && !profile.cast_to_uint64 {
+        return Err(Error::new(Code::S007, format!("a cast from {from} to uint64 needs the 64-bit path"))
+            .advice("use an int64 or 32-bit destination, or --set cast_to_uint64=true"));
+    }
+    Ok(())
+}
+
+/// Refuses the packed x4 types: one of their elements is four values, which only the MX instructions and copies handle.
+pub fn check_unpacked(dtype: Dtype) -> Result<()> {
+    if dtype.is_packed() {
+        return Err(Error::new(Code::S007, format!("{dtype} is a packed type")).advice("unpack the operand first"));
+    }
+    Ok(())
+}
