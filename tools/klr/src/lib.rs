@@ -1,1 +1,15 @@
-//! birsim-klr
+//! KLR ("Kernel Language Representation") front end: typed tree, reader, writer and listing.
+//!
+//! A file is read with [`read`], printed with [`inspect()`], and written in the head `lnc` layout with
+//! [`write()`]. Byte layout: `klr-format.md`.
+
+#[macro_use]
+mod codec;
+pub mod ast;
+mod inspect;
+mod read;
+mod write;
+
+pub use inspect::inspect;
+pub use read::read;
+pub use write::write;

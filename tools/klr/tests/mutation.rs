@@ -1,0 +1,105 @@
+//! Damaged files: a clean error or a valid read, never a panic.
+
+mod common;
+
+use birsim_kernels::error::Code;
+use birsim_klr::{inspect, read};
+use common::samples;
+
+/// Reads damaged bytes and uses whatever comes out.
+fn exercise(bytes: &[u8]) {
+    match read(bytes) {
+        Ok(file) => {
+            assert!(!inspect(&file).is_empty());
+        }
+        Err(e) => assert_eq!(e.code(), Code::K001, "{e}"),
+    }
+}
+
+/// xorshift64: reproducible from the printed seed.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+}
+
+#[test]
+fn every_bit_flipped() {
+    for (name, bytes) in samples() {
+        println!("file {name}");
+        let mut damaged = bytes.clone();
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                damaged[at] ^= 1 << bit;
+                exercise(&damaged);
+                damaged[at] = bytes[at];
+            }
+        }
+    }
+}
+
+#[test]
+fn every_cut() {
+    for (name, bytes) in samples() {
+        // Syntax trees are taken by their head only, so most cuts of them go unseen.
+        let opaque = name.starts_with("wheel_") && !name.ends_with("hlo");
+        for end in 0..bytes.len() {
+            exercise(&bytes[..end]);
+            assert!(opaque || read(&bytes[..end]).is_err(), "{name} cut at {end} reads");
+        }
+    }
+}
+
+#[test]
+fn random_edits() {
+    let samples = samples();
+    for seed in 1..=4000u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let (name, bytes) = &samples[random.below(samples.len())];
+        println!("seed {seed}, file {name}");
+        let mut damaged = bytes.clone();
+        for _ in 0..=random.below(6) {
+            let at = random.below(damaged.len());
+            let value = random.next() as u8;
+            let end = (at + random.below(24)).min(damaged.len());
+            match random.below(5) {
+                0 if !damaged.is_empty() => damaged[at] = value,
+                1 => damaged.insert(at, value),
+                2 => drop(damaged.drain(at..end)),
+                3 => {
+                    let piece = damaged[at..end].to_vec();
+                    let to = random.below(damaged.len());
+                    damaged.splice(to..to, piece);
+                }
+                _ => {
+                    // Wide heads: the largest counts and numbers.
+                    damaged.splice(at..at, [0x1b | value & 0xe0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
+                }
+            }
+        }
+        exercise(&damaged);
+    }
+}
+
+#[test]
+fn garbage_and_empty_input() {
+    exercise(&[]);
+    exercise(b"null");
+    exercise(b"{}");
+    let mut random = Random(77);
+    for length in 0..600 {
+        let noise: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
+        exercise(&noise);
+        let mut framed = vec![0xd9, 0xd9, 0xf7, 0x83, 0, 0, 12, 0xd9, 0xeb, 0, 0x81, 0x60, 0xd9, 0xec, 3, 0x81];
+        framed.extend(noise);
+        exercise(&framed);
+    }
+}
