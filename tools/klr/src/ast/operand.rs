@@ -30,7 +30,7 @@ union! {
     /// An immediate or a tensor.
     Operand = 133 {
         0 Imm(Immediate) "imm",
-        1 Tile(TensorRef) "tile",
+        1 Tile(Box<TensorRef>) "tile",
     }
 }
 
