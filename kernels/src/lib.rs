@@ -8,6 +8,7 @@
 mod names;
 
 pub mod access;
+pub mod accumulate;
 pub mod alu;
 pub mod cast;
 pub mod dtype;
