@@ -13,6 +13,7 @@ pub mod alu;
 pub mod cast;
 pub mod dtype;
 pub mod error;
+pub mod matmul;
 pub mod profile;
 
 pub use dtype::Dtype;

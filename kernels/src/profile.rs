@@ -1,6 +1,7 @@
 //! Every choice that the documents leave open, as data: one field per ruling or proposed rule.
 
 use crate::cast::Fp8Config;
+use crate::matmul::SwInterleave;
 use crate::{Code, Error, Named, Result};
 
 /// A type that a profile field can have: it can be read from and shown as text.
@@ -95,6 +96,8 @@ profile! {
     fp8_suppress_nan: bool = false, device false, "numerics 4.3", ["*"];
     /// Values of another dtype may be cast to uint64; off, only the 64-bit path writes that dtype.
     cast_to_uint64: bool = false, device true, "numerics 2.1", ["*"];
+    /// Weights of DoubleRowSwInterleave: refused, or de-interleaved in plain or reversed column order.
+    matmul_sw_interleave: SwInterleave = SwInterleave::Refuse, device SwInterleave::Refuse, "D50", ["Matmult"];
 }
 
 impl Profile {
