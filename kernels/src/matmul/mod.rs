@@ -146,7 +146,7 @@ impl Product {
 /// Both operands have k on their lanes; their elements per lane are flattened in pattern order.
 pub fn matmult(p: &Matmult, ifmap: &Src, weights: &Src, out: &mut Product, profile: &Profile) -> Result<()> {
     gate(ifmap, weights)?;
-    if p.replication != [0; 3] && p.replication != [1, 0, 0] {
+    if p.replication != [0; 3] {
         return Err(Error::new(Code::U002, "how replicated rows are shifted is not published")
             .received(format!("{:?}", p.replication)));
     }
@@ -204,9 +204,7 @@ pub fn matmult_sparse(ifmap: &Src, weights: &Src, tags: &Src) -> Result<()> {
     gate(ifmap, weights)?;
     let rows = ifmap.lanes();
     if rows % 4 != 0 || rows != 128 {
-        return Err(
-            Error::new(Code::S008, "MatmultSparse needs 128 active rows, a multiple of four").received(rows)
-        );
+        return Err(Error::new(Code::S008, "MatmultSparse needs 128 active rows, a multiple of four").received(rows));
     }
     Err(Error::new(Code::U002, "how the tags of MatmultSparse select moving elements is not published")
         .received(format!("{} tags of {}", tags.len(), tags.dtype()))
@@ -263,8 +261,11 @@ fn gate(ifmap: &Src, weights: &Src) -> Result<()> {
         }
     }
     if (ifmap.dtype() == Dtype::Float32r) != (weights.dtype() == Dtype::Float32r) {
-        return Err(Error::new(Code::S007, "a float32r operand needs a float32r partner")
-            .received(format!("ifmap {}, weights {}", ifmap.dtype(), weights.dtype())));
+        return Err(Error::new(Code::S007, "a float32r operand needs a float32r partner").received(format!(
+            "ifmap {}, weights {}",
+            ifmap.dtype(),
+            weights.dtype()
+        )));
     }
     Ok(())
 }

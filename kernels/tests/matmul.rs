@@ -1,0 +1,435 @@
+//! Matmult (8): values, orders, limits, PSUM writes.
+
+use birsim_kernels::access::{Dst, Pair, Pattern, Src};
+use birsim_kernels::matmul::*;
+use birsim_kernels::{Class, Code, Dtype, Profile, cast};
+
+/// Small deterministic generator: multiplies and xors, enough to vary bits.
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 >> 33
+    }
+
+    fn f32(&mut self) -> f32 {
+        (self.next() as f32 / (1u64 << 30) as f32) - 1.0
+    }
+
+    fn vec(&mut self, n: usize) -> Vec<f32> {
+        (0..n).map(|_| self.f32()).collect()
+    }
+}
+
+fn encode(dtype: Dtype, values: &[f32]) -> Vec<u8> {
+    let mut out = vec![0; values.len() * dtype.size()];
+    cast::encode_f32(dtype, cast::Fp8Config::DEFAULT, values, &mut out);
+    out
+}
+
+fn decode(dtype: Dtype, bytes: &[u8]) -> Vec<f32> {
+    let mut out = vec![0.0; bytes.len() / dtype.size()];
+    cast::decode_f32(dtype, bytes, &mut out);
+    out
+}
+
+fn view(bytes: &[u8], dtype: Dtype, nums: &[u32]) -> Src<'static> {
+    let bytes: &'static [u8] = bytes.to_vec().leak();
+    Src::new(bytes, Pattern::dense(dtype, nums).unwrap()).unwrap()
+}
+
+fn floats(values: &[f32], nums: &[u32]) -> Src<'static> {
+    view(&encode(Dtype::Float32, values), Dtype::Float32, nums)
+}
+
+fn run(p: &Matmult, ifmap: &Src, weights: &Src) -> birsim_kernels::Result<Product> {
+    let mut out = Product::default();
+    matmult(p, ifmap, weights, &mut out, &Profile::reference())?;
+    Ok(out)
+}
+
+/// The contract, written down naively.
+fn chain(k: usize, m: usize, n: usize, w: &[f32], x: &[f32]) -> Vec<f32> {
+    let mut out = Vec::new();
+    for i in 0..m {
+        for j in 0..n {
+            out.push((0..k).fold(0.0f32, |acc, q| w[q * m + i].mul_add(x[q * n + j], acc)));
+        }
+    }
+    out
+}
+
+fn same_bits(a: &[f32], b: &[f32]) {
+    assert_eq!(a.len(), b.len());
+    for (i, (a, b)) in a.iter().zip(b).enumerate() {
+        assert!(a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()), "element {i}: {a} {b}");
+    }
+}
+
+#[test]
+fn vectors_of_the_specification() {
+    let w = [1.0, 2.0, 3.0, 4.0];
+    let x = [1.0, 0.0, 2.0, 0.0, 1.0, 1.0];
+    let out = run(&Matmult::default(), &floats(&x, &[2, 3]), &floats(&w, &[2, 2])).unwrap();
+    assert_eq!(out.values(), [1.0, 3.0, 5.0, 2.0, 4.0, 8.0]);
+    assert_eq!((out.rows(), out.cols(), out.row(1)), (2, 3, &[2.0, 4.0, 8.0][..]));
+    let w8 = view(&[1, 2, 3, 4], Dtype::Uint8, &[2, 2]);
+    let x8 = view(&[1, 0, 2, 0, 1, 1], Dtype::Uint8, &[2, 3]);
+    let p = Matmult { weights_zero: Some(1), ifmap_zero: Some(0), ..Matmult::default() };
+    assert_eq!(run(&p, &x8, &w8).unwrap().values(), [0.0, 2.0, 2.0, 1.0, 3.0, 5.0]);
+    let p = Matmult { ifmap_zero: Some(2), ..Matmult::default() };
+    assert_eq!(run(&p, &x8, &w8).unwrap().values(), [-7.0, -5.0, -3.0, -10.0, -8.0, -4.0]);
+}
+
+#[test]
+fn float32r_rounds_both_and_needs_a_partner() {
+    let v = encode(Dtype::Float32, &[f32::from_bits(0x3F80_0800)]);
+    let r = view(&v, Dtype::Float32r, &[1, 1]);
+    let f = view(&v, Dtype::Float32, &[1, 1]);
+    assert_eq!(run(&Matmult::default(), &r, &r).unwrap().values()[0].to_bits(), 0x3F80_0000);
+    assert_eq!(run(&Matmult::default(), &f, &f).unwrap().values()[0].to_bits(), 0x3F80_1000);
+    for (a, b) in [(&r, &f), (&f, &r)] {
+        assert_eq!(run(&Matmult::default(), a, b).unwrap_err().code(), Code::S007);
+    }
+}
+
+#[test]
+fn every_path_gives_the_bits_of_the_chain() {
+    let mut rng = Rng(1);
+    for (k, m, n) in [
+        (1, 1, 1),
+        (2, 3, 5),
+        (7, 12, 32),
+        (128, 128, 512),
+        (127, 13, 33),
+        (64, 25, 100),
+        (33, 5, 15),
+        (128, 6, 16),
+        (5, 11, 31),
+        (128, 127, 65),
+    ] {
+        let (w, x) = (rng.vec(k * m), rng.vec(k * n));
+        let (ws, xs) = (floats(&w, &[k as u32, m as u32]), floats(&x, &[k as u32, n as u32]));
+        let want = chain(k, m, n, &w, &x);
+        for isa in Isa::available() {
+            let mut out = Product::default();
+            product_on(isa, &xs, &ws, &mut out).unwrap();
+            same_bits(out.values(), &want);
+        }
+    }
+}
+
+#[test]
+fn specials_travel_on_every_path() {
+    let (k, m, n) = (40, 14, 35);
+    let mut rng = Rng(7);
+    let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 1e-40, -1e-45, f32::MAX, f32::MIN_POSITIVE];
+    let mut w = rng.vec(k * m);
+    let mut x = rng.vec(k * n);
+    for (i, v) in odd.iter().enumerate() {
+        w[i * 37 % (k * m)] = *v;
+        x[i * 101 % (k * n)] = *v;
+    }
+    let want = chain(k, m, n, &w, &x);
+    for isa in Isa::available() {
+        let mut out = Product::default();
+        product_on(isa, &floats(&x, &[k as u32, n as u32]), &floats(&w, &[k as u32, m as u32]), &mut out).unwrap();
+        same_bits(out.values(), &want);
+    }
+}
+
+#[test]
+fn threads_do_not_change_bits() {
+    let mut rng = Rng(3);
+    let (w, x) = (floats(&rng.vec(128 * 128), &[128, 128]), floats(&rng.vec(128 * 512), &[128, 512]));
+    let mut seen: Option<Vec<f32>> = None;
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let out = pool.install(|| run(&Matmult::default(), &x, &w)).unwrap();
+        same_bits(seen.get_or_insert_with(|| out.values().to_vec()), out.values());
+    }
+}
+
+#[test]
+fn narrow_dtypes_are_widened_exactly() {
+    let mut rng = Rng(5);
+    for dtype in [
+        Dtype::Bfloat16,
+        Dtype::Float16,
+        Dtype::Float8e3,
+        Dtype::Float8e4,
+        Dtype::Float8E4m3fn,
+        Dtype::Float8e5,
+        Dtype::Uint8,
+    ] {
+        let (k, m, n) = (19, 9, 40);
+        let scale = if dtype == Dtype::Uint8 { 100.0 } else { 1.0 };
+        let mut values = |len| encode(dtype, &rng.vec(len).iter().map(|v| v.abs() * scale).collect::<Vec<_>>());
+        let (w, x) = (values(k * m), values(k * n));
+        let out = run(&Matmult::default(), &view(&x, dtype, &[19, 40]), &view(&w, dtype, &[19, 9])).unwrap();
+        same_bits(out.values(), &chain(k, m, n, &decode(dtype, &w), &decode(dtype, &x)));
+    }
+}
+
+#[test]
+fn mixed_dtypes_and_rejected_dtypes() {
+    let w = view(&encode(Dtype::Bfloat16, &[2.0]), Dtype::Bfloat16, &[1, 1]);
+    let x = view(&encode(Dtype::Float16, &[3.0]), Dtype::Float16, &[1, 1]);
+    assert_eq!(run(&Matmult::default(), &x, &w).unwrap().values(), [6.0]);
+    for bad in [Dtype::Int8, Dtype::Int32, Dtype::Uint16, Dtype::Float8E8m0fnu, Dtype::Float8E4m3fnX4] {
+        let b = view(&[0; 8], bad, &[1, 1]);
+        assert_eq!(run(&Matmult::default(), &b, &w).unwrap_err().code(), Code::S007, "{bad}");
+        assert_eq!(run(&Matmult::default(), &x, &b).unwrap_err().code(), Code::S007, "{bad}");
+    }
+}
+
+#[test]
+fn fault_11_operands_of_many_dimensions_equal_their_flat_form() {
+    let mut rng = Rng(11);
+    let x = encode(Dtype::Float32, &rng.vec(128 * 512));
+    let w = floats(&rng.vec(128 * 64), &[128, 64]);
+    let flat = run(&Matmult::default(), &view(&x, Dtype::Float32, &[128, 512]), &w).unwrap();
+    let deep = run(&Matmult::default(), &view(&x, Dtype::Float32, &[128, 4, 8, 16]), &w).unwrap();
+    same_bits(flat.values(), deep.values());
+}
+
+#[test]
+fn fault_11_a_convolution_window_is_gathered_in_pattern_order() {
+    // A 6 x 7 image per lane; the window starts at (1, 2), is 4 x 4 and steps two columns.
+    let (k, m) = (3usize, 2usize);
+    let image: Vec<f32> = (0..k * 42).map(|i| (i % 11) as f32).collect();
+    let bytes = encode(Dtype::Float32, &image);
+    let pairs = [
+        Pair { stride: 42 * 4, num: 3 },
+        Pair { stride: 7 * 4, num: 4 },
+        Pair { stride: 2 * 4, num: 2 },
+        Pair { stride: 0, num: 2 },
+    ];
+    let pattern = Pattern::new(Dtype::Float32, (7 + 2) * 4, &pairs).unwrap();
+    let x = Src::new(&bytes, pattern).unwrap();
+    let w: Vec<f32> = (0..k * m).map(|i| i as f32 + 1.0).collect();
+    let mut flat = Vec::new();
+    for lane in 0..k {
+        for r in 0..4 {
+            for c in 0..2 {
+                flat.extend([image[lane * 42 + (1 + r) * 7 + 2 + 2 * c]; 2]);
+            }
+        }
+    }
+    let out = run(&Matmult::default(), &x, &floats(&w, &[3, 2])).unwrap();
+    assert_eq!(out.values(), chain(k, m, 16, &w, &flat));
+}
+
+#[test]
+fn fault_45_the_product_is_stationary_transposed_times_moving() {
+    let w: Vec<f32> = (0..128 * 64).map(|i| (i % 5) as f32).collect();
+    let x: Vec<f32> = (0..128 * 512).map(|i| (i % 7) as f32).collect();
+    let out = run(&Matmult::default(), &floats(&x, &[128, 512]), &floats(&w, &[128, 64])).unwrap();
+    assert_eq!((out.rows(), out.cols()), (64, 512));
+    let want: f32 = (0..128).map(|k| w[k * 64 + 3] * x[k * 512 + 400]).sum();
+    assert_eq!(out.row(3)[400], want);
+}
+
+#[test]
+fn fault_17_a_destination_of_many_dimensions_receives_every_element() {
+    let ones = floats(&[1.0; 128 * 128], &[128, 128]);
+    let moving = floats(&[1.0; 128 * 512], &[128, 512]);
+    let out = run(&Matmult::default(), &moving, &ones).unwrap();
+    let mut mem = vec![0u8; 128 * 512 * 4];
+    let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &[128, 2, 2, 128]).unwrap()).unwrap();
+    for m in 0..out.rows() {
+        store_row(&dst, m, 0, out.row(m), Marks::None, &Profile::reference()).unwrap();
+    }
+    drop(dst);
+    assert!(decode(Dtype::Float32, &mem).iter().all(|v| *v == 128.0));
+}
+
+#[test]
+fn limits_are_errors() {
+    let one = |k: u32, n: u32| floats(&vec![1.0; (k * n) as usize], &[k, n]);
+    let code = |p: &Matmult, x: &Src, w: &Src| run(p, x, w).unwrap_err().code();
+    let p = Matmult::default();
+    assert_eq!(code(&p, &one(129, 1), &one(129, 1)), Code::S008);
+    assert_eq!(code(&p, &one(1, 513), &one(1, 1)), Code::S008);
+    assert_eq!(code(&p, &one(1, 1), &one(1, 129)), Code::S008);
+    assert_eq!(code(&p, &one(2, 1), &one(3, 1)), Code::S002);
+    let gen1 = Matmult { limits: PeLimits::of(10, Dtype::Float32), level: 10, ..p.clone() };
+    assert_eq!(code(&gen1, &one(1, 1), &one(1, 65)), Code::S008);
+    let gen4 = Matmult { limits: PeLimits::of(40, Dtype::Float32), level: 40, ..p.clone() };
+    assert_eq!(run(&gen4, &one(1, 4096), &one(1, 1)).unwrap().cols(), 4096);
+    assert_eq!(code(&gen4, &one(1, 4097), &one(1, 1)), Code::S008);
+    assert_eq!(PeLimits::of(40, Dtype::Bfloat16).moving, 8192);
+    for (tile_size, tile_position) in
+        [([48, 32], [0, 0]), ([32, 32], [16, 0]), ([32, 64], [128, 0]), ([32, 32], [0, -32])]
+    {
+        let p = Matmult { tile_size, tile_position, ..p.clone() };
+        assert_eq!(code(&p, &one(1, 1), &one(1, 1)), Code::S008, "{tile_size:?} {tile_position:?}");
+    }
+    let tile = Matmult { tile_size: [32, 64], tile_position: [32, 64], ..p.clone() };
+    assert!(run(&tile, &one(32, 1), &one(32, 64)).is_ok());
+    assert_eq!(code(&tile, &one(33, 1), &one(33, 64)), Code::S008);
+    assert_eq!(code(&tile, &one(32, 1), &one(32, 65)), Code::S008);
+    let huge = Matmult { tile_size: [i64::MAX, i64::MIN], tile_position: [i64::MAX; 2], ..p };
+    assert_eq!(code(&huge, &one(1, 1), &one(1, 1)), Code::S008);
+}
+
+#[test]
+fn empty_operands_make_empty_or_zero_products() {
+    let none = floats(&[], &[4, 0]);
+    let w = floats(&[1.0; 8], &[4, 2]);
+    assert!(run(&Matmult::default(), &none, &w).unwrap().values().is_empty());
+    let (x0, w0) = (floats(&[], &[0, 3]), floats(&[], &[0, 2]));
+    assert_eq!(run(&Matmult::default(), &x0, &w0).unwrap().values(), [0.0; 6]);
+}
+
+#[test]
+fn a_reused_product_holds_nothing_of_the_last_one() {
+    let mut out = Product::default();
+    let profile = Profile::reference();
+    let nan = floats(&[f32::NAN; 128 * 40], &[128, 40]);
+    matmult(&Matmult::default(), &nan, &nan, &mut out, &profile).unwrap();
+    let (x, w) = (floats(&[1.0; 6], &[2, 3]), floats(&[1.0; 4], &[2, 2]));
+    matmult(&Matmult::default(), &x, &w, &mut out, &profile).unwrap();
+    assert_eq!(out.values(), [2.0; 6]);
+}
+
+#[test]
+fn double_row_contracts_over_two_rows_per_lane() {
+    let (k, m, n) = (5usize, 3usize, 4usize);
+    let w: Vec<f32> = (0..k * 2 * m).map(|i| (i % 4) as f32).collect();
+    let x: Vec<f32> = (0..k * 2 * n).map(|i| (i % 5) as f32).collect();
+    let d = Dtype::Float8E4m3fn;
+    let (ws, xs) = (view(&encode(d, &w), d, &[5, 2, 3]), view(&encode(d, &x), d, &[5, 2, 4]));
+    let p = Matmult { perf_mode: MatmultPerfMode::DoubleRow, ..Matmult::default() };
+    let out = run(&p, &xs, &ws).unwrap();
+    // [k, 2, m] read as [2k, m] is the same product with k and half as one row index.
+    assert_eq!(out.values(), chain(2 * k, m, n, &w, &x));
+    let f32s = floats(&[1.0; 8], &[2, 4]);
+    assert_eq!(run(&p, &f32s, &f32s).unwrap_err().code(), Code::S007);
+    let odd = view(&[0; 6], d, &[2, 3]);
+    assert_eq!(run(&p, &xs, &odd).unwrap_err().code(), Code::S002);
+}
+
+#[test]
+fn d50_software_interleave_is_refused_until_an_order_is_chosen() {
+    let d = Dtype::Float8E4m3fn;
+    // One lane, two columns: pairs (1, 2) and (3, 4) hold the two rows of column 0 and column 1.
+    let w = view(&encode(d, &[1.0, 2.0, 3.0, 4.0]), d, &[1, 4]);
+    let x = view(&encode(d, &[1.0, 8.0]), d, &[1, 2]);
+    let p = Matmult { perf_mode: MatmultPerfMode::DoubleRowSwInterleave, ..Matmult::default() };
+    let e = run(&p, &x, &w).unwrap_err();
+    assert_eq!((e.code(), e.class()), (Code::U002, Class::Unsupported));
+    let mut profile = Profile::reference();
+    let mut out = Product::default();
+    profile.set("matmul_sw_interleave", "plain").unwrap();
+    matmult(&p, &x, &w, &mut out, &profile).unwrap();
+    assert_eq!(out.values(), [17.0, 35.0]);
+    profile.set("matmul_sw_interleave", "reversed").unwrap();
+    matmult(&p, &x, &w, &mut out, &profile).unwrap();
+    assert_eq!(out.values(), [35.0, 17.0]);
+}
+
+#[test]
+fn d50_sparse_and_replication_name_what_is_missing() {
+    let x = floats(&[1.0; 128], &[128, 1]);
+    let tags = view(&[0; 256], Dtype::Int16, &[128, 1]);
+    assert_eq!(matmult_sparse(&x, &x, &tags).unwrap_err().code(), Code::U002);
+    let short = floats(&[1.0; 64], &[64, 1]);
+    assert_eq!(matmult_sparse(&short, &short, &tags).unwrap_err().code(), Code::S008);
+    let p = Matmult { replication: [0, 3, 8], ..Matmult::default() };
+    assert_eq!(run(&p, &x, &x).unwrap_err().code(), Code::U002);
+}
+
+#[test]
+fn d33_onezero_hints_have_no_place_in_the_kernel_and_modes_2_and_3_are_plain() {
+    let (x, w) = (floats(&[1.0, 2.0], &[1, 2]), floats(&[3.0, 4.0], &[1, 2]));
+    for perf_mode in [MatmultPerfMode::DoubleColumn, MatmultPerfMode::DoublePixel] {
+        let p = Matmult { perf_mode, ..Matmult::default() };
+        assert_eq!(run(&p, &x, &w).unwrap().values(), [3.0, 6.0, 4.0, 8.0]);
+    }
+}
+
+#[test]
+fn d50_transpose_moves_values_beside_an_identity() {
+    let mut data: Vec<f32> = (0..6).map(|i| i as f32).collect();
+    data[4] = f32::INFINITY;
+    let x = floats(&data, &[2, 3]);
+    let eye = floats(&[1.0, 0.0, 0.0, 1.0], &[2, 2]);
+    let p = Matmult { is_transpose: true, ..Matmult::default() };
+    let want = [0.0, 3.0, 1.0, f32::INFINITY, 2.0, 5.0];
+    let out = run(&p, &x, &eye).unwrap();
+    assert_eq!((out.rows(), out.cols()), (3, 2));
+    assert_eq!(out.values(), want);
+    assert_eq!(run(&p, &eye, &x).unwrap().values(), want);
+    let general = floats(&[1.0, 2.0, 3.0, 4.0], &[2, 2]);
+    assert_eq!(run(&p, &x, &general).unwrap_err().code(), Code::U002);
+    // Up to level 20 the flag is ignored.
+    let old = Matmult { level: 20, ..p };
+    assert_eq!(run(&old, &floats(&[5.0, 6.0], &[2, 1]), &general).unwrap().values(), [23.0, 34.0]);
+}
+
+#[test]
+fn d18_marks_decide_copy_or_add_per_element() {
+    for d in [Dtype::Float32, Dtype::Bfloat16, Dtype::Float16, Dtype::Int32] {
+        let mut mem = encode(d, &[10.0, 20.0, 30.0, 40.0]);
+        let dst = Dst::new(&mut mem, Pattern::dense(d, &[1, 4]).unwrap()).unwrap();
+        let profile = Profile::reference();
+        store_row(&dst, 0, 1, &[1.0, 2.0], Marks::Each(&[true, false]), &profile).unwrap();
+        store_row(&dst, 0, 3, &[1.0], Marks::All, &profile).unwrap();
+        drop(dst);
+        assert_eq!(decode(d, &mem), [10.0, 21.0, 2.0, 41.0], "{d}");
+    }
+    let mut mem = encode(Dtype::Float8E4m3fn, &[1.0]);
+    let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float8E4m3fn, &[1, 1]).unwrap()).unwrap();
+    assert_eq!(store_row(&dst, 0, 0, &[1.0], Marks::All, &Profile::reference()).unwrap_err().code(), Code::S007);
+    assert_eq!(store_row(&dst, 0, 1, &[1.0], Marks::None, &Profile::reference()).unwrap_err().code(), Code::S002);
+}
+
+#[test]
+fn psum_rounds_product_and_sum_in_its_own_dtype() {
+    let profile = Profile::reference();
+    let mut mem = encode(Dtype::Bfloat16, &[256.0]);
+    let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Bfloat16, &[1, 1]).unwrap()).unwrap();
+    store_row(&dst, 0, 0, &[1.0], Marks::All, &profile).unwrap();
+    drop(dst);
+    assert_eq!(mem, [0x80, 0x43]);
+    let mut mem = encode(Dtype::Float32, &[256.0]);
+    let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &[1, 1]).unwrap()).unwrap();
+    store_row(&dst, 0, 0, &[1.0], Marks::All, &profile).unwrap();
+    drop(dst);
+    assert_eq!(mem, 0x4380_8000u32.to_le_bytes());
+}
+
+#[test]
+fn fault_63_a_finished_product_is_added_last() {
+    // 2^24 is there first; the next group member contributes 1 + 1 as one finished sum.
+    let ones = floats(&[1.0, 1.0], &[2, 1]);
+    let out = run(&Matmult::default(), &ones, &ones).unwrap();
+    let mut mem = encode(Dtype::Float32, &[16777216.0]);
+    let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &[1, 1]).unwrap()).unwrap();
+    store_row(&dst, 0, 0, out.row(0), Marks::All, &Profile::reference()).unwrap();
+    drop(dst);
+    assert_eq!(decode(Dtype::Float32, &mem), [16777218.0]);
+}
+
+#[test]
+fn fault_7_overlapping_windows_add_up() {
+    let ones = floats(&[1.0; 128], &[128, 1]);
+    let moving = floats(&vec![1.0; 128 * 500], &[128, 500]);
+    let out = run(&Matmult::default(), &moving, &ones).unwrap();
+    let mut mem = vec![0xFFu8; 512 * 4];
+    let mut written = [false; 512];
+    for shift in 0..3i64 {
+        let pairs = [Pair { stride: 2048, num: 1 }, Pair { stride: 4, num: 500 }];
+        let dst = Dst::new(&mut mem, Pattern::new(Dtype::Float32, 4 * shift, &pairs).unwrap()).unwrap();
+        let at = shift as usize;
+        let marks = written[at..at + 500].to_vec();
+        store_row(&dst, 0, 0, out.row(0), Marks::Each(&marks), &Profile::reference()).unwrap();
+        written[at..at + 500].fill(true);
+    }
+    let got = decode(Dtype::Float32, &mem);
+    let want: Vec<f32> = (0..502).map(|c: i32| 128.0 * (c + 1).min(3).min(502 - c) as f32).collect();
+    assert_eq!(got[..502], want);
+    assert_eq!(mem[502 * 4..], [0xFF; 40]);
+}
