@@ -98,6 +98,10 @@ profile! {
     cast_to_uint64: bool = false, device true, "numerics 2.1", ["*"];
     /// Weights of DoubleRowSwInterleave: refused, or de-interleaved in plain or reversed column order.
     matmul_sw_interleave: SwInterleave = SwInterleave::Refuse, device SwInterleave::Refuse, "D50", ["Matmult"];
+    /// The float map evaluates mod (floored) and mod_int (truncated) instead of refusing them.
+    float_mod: bool = false, device true, "D46", ["*"];
+    /// abs_max and abs_min return the chosen operand with its sign, ties the second, instead of its magnitude.
+    abs_max_keeps_sign: bool = false, device true, "alu-ops 4.7", ["*"];
 }
 
 impl Profile {

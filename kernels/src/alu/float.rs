@@ -1,0 +1,171 @@
+//! The float map: 21 operations on float32 (`alu-ops.md` 2 and 3).
+
+use super::{AluOp, blocks, miss};
+use crate::cast::{sse_max, sse_min};
+use crate::{Profile, Result};
+
+/// A member of the float map, ready to be applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FloatOp(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Bypass,
+    Add,
+    Subtract,
+    Mult,
+    Divide,
+    Max,
+    Min,
+    LogicalAnd,
+    LogicalOr,
+    LogicalXor,
+    IsEqual,
+    NotEqual,
+    IsGt,
+    IsGe,
+    IsLt,
+    IsLe,
+    Pow,
+    Rsqrt,
+    Abs,
+    AbsMax,
+    AbsMin,
+    AbsMaxSigned,
+    AbsMinSigned,
+    Mod,
+    ModInt,
+}
+
+/// Looks `op` up in the float map. Ruling D46: mod and mod_int are members under the device profile only.
+pub fn float_op(op: AluOp, profile: &Profile) -> Result<FloatOp> {
+    let signed = profile.abs_max_keeps_sign;
+    Ok(FloatOp(match op {
+        AluOp::Bypass => Kind::Bypass,
+        AluOp::Add => Kind::Add,
+        AluOp::Subtract => Kind::Subtract,
+        AluOp::Mult => Kind::Mult,
+        AluOp::Divide => Kind::Divide,
+        AluOp::Max => Kind::Max,
+        AluOp::Min => Kind::Min,
+        AluOp::LogicalAnd => Kind::LogicalAnd,
+        AluOp::LogicalOr => Kind::LogicalOr,
+        AluOp::LogicalXor => Kind::LogicalXor,
+        AluOp::IsEqual => Kind::IsEqual,
+        AluOp::NotEqual => Kind::NotEqual,
+        AluOp::IsGt => Kind::IsGt,
+        AluOp::IsGe => Kind::IsGe,
+        AluOp::IsLt => Kind::IsLt,
+        AluOp::IsLe => Kind::IsLe,
+        AluOp::Pow => Kind::Pow,
+        AluOp::Rsqrt => Kind::Rsqrt,
+        AluOp::Abs => Kind::Abs,
+        AluOp::AbsMax if signed => Kind::AbsMaxSigned,
+        AluOp::AbsMin if signed => Kind::AbsMinSigned,
+        AluOp::AbsMax => Kind::AbsMax,
+        AluOp::AbsMin => Kind::AbsMin,
+        AluOp::Mod if profile.float_mod => Kind::Mod,
+        AluOp::ModInt if profile.float_mod => Kind::ModInt,
+        _ => return Err(miss(op, "float")),
+    }))
+}
+
+/// Evaluates `$body` with `$f` bound to the operation's closure.
+macro_rules! with_op {
+    ($kind:expr, $f:ident => $body:expr) => {{
+        macro_rules! run {
+            ($closure:expr) => {{
+                let $f = $closure;
+                $body
+            }};
+        }
+        match $kind {
+            Kind::Bypass => run!(|a: f32, _: f32| a),
+            Kind::Add => run!(|a: f32, b: f32| a + b),
+            Kind::Subtract => run!(|a: f32, b: f32| a - b),
+            Kind::Mult => run!(|a: f32, b: f32| a * b),
+            Kind::Divide => run!(|a: f32, b: f32| a / b),
+            Kind::Max => run!(sse_max),
+            Kind::Min => run!(sse_min),
+            Kind::LogicalAnd => run!(|a: f32, b: f32| truth((a != 0.0) & (b != 0.0))),
+            Kind::LogicalOr => run!(|a: f32, b: f32| truth((a != 0.0) | (b != 0.0))),
+            Kind::LogicalXor => run!(|a: f32, b: f32| truth((a != 0.0) != (b != 0.0))),
+            Kind::IsEqual => run!(|a: f32, b: f32| truth(a == b)),
+            Kind::NotEqual => run!(|a: f32, b: f32| truth(a != b)),
+            Kind::IsGt => run!(|a: f32, b: f32| truth(a > b)),
+            Kind::IsGe => run!(|a: f32, b: f32| truth(a >= b)),
+            Kind::IsLt => run!(|a: f32, b: f32| truth(a < b)),
+            Kind::IsLe => run!(|a: f32, b: f32| truth(a <= b)),
+            Kind::Pow => run!(pow),
+            Kind::Rsqrt => run!(|a: f32, _: f32| 1.0 / a.sqrt()),
+            Kind::Abs => run!(|a: f32, _: f32| a.abs()),
+            Kind::AbsMax => run!(|a: f32, b: f32| sse_max(a.abs(), b.abs())),
+            Kind::AbsMin => run!(|a: f32, b: f32| sse_min(a.abs(), b.abs())),
+            Kind::AbsMaxSigned => run!(|a: f32, b: f32| if a.abs() > b.abs() { a } else { b }),
+            Kind::AbsMinSigned => run!(|a: f32, b: f32| if a.abs() < b.abs() { a } else { b }),
+            Kind::Mod => run!(floored_mod),
+            Kind::ModInt => run!(|a: f32, b: f32| a % b),
+        }
+    }};
+}
+
+impl FloatOp {
+    /// The operation on one pair.
+    #[inline]
+    pub fn call(self, a: f32, b: f32) -> f32 {
+        with_op!(self.0, f => f(a, b))
+    }
+
+    /// a = op(a, b), element by element over the shorter of the two.
+    pub fn apply(self, a: &mut [f32], b: &[f32]) {
+        with_op!(self.0, f => blocks::zip(a, b, f));
+    }
+
+    /// out = op(a, b), element by element over the shortest of the three.
+    pub fn apply_into(self, out: &mut [f32], a: &[f32], b: &[f32]) {
+        with_op!(self.0, f => blocks::zip_into(out, a, b, f));
+    }
+
+    /// a = op(a, s), or op(s, a) when reversed.
+    pub fn apply_scalar(self, a: &mut [f32], s: f32, reverse: bool) {
+        with_op!(self.0, f => blocks::scalar(a, s, reverse, f));
+    }
+
+    /// acc[r] = op(.. op(acc[r], x0) .., xn) over row r of `data`, whose rows have `n` elements; strictly in order.
+    pub fn fold_rows(self, acc: &mut [f32], data: &[f32], n: usize) {
+        with_op!(self.0, f => blocks::fold_rows(acc, data, n, f));
+    }
+
+    /// op(.. op(acc, x0) .., xn), strictly in order.
+    pub fn fold(self, acc: f32, data: &[f32]) -> f32 {
+        with_op!(self.0, f => data.iter().fold(acc, |a, x| f(a, *x)))
+    }
+
+    /// Takes only its left operand into account.
+    pub fn is_bypass(self) -> bool {
+        self.0 == Kind::Bypass
+    }
+}
+
+#[inline(always)]
+fn truth(b: bool) -> f32 {
+    if b { 1.0 } else { 0.0 }
+}
+
+/// C99 powf, correctly rounded. The library loses the sign of a negative zero under odd exponents.
+fn pow(a: f32, b: f32) -> f32 {
+    let odd = b.abs() < 16_777_216.0 && b.trunc() == b && (b as i32) & 1 == 1;
+    if a == 0.0 && odd { pxfm::f_powf(a.abs(), b).copysign(a) } else { pxfm::f_powf(a, b) }
+}
+
+/// The remainder with the sign of the divisor, from an exact fmod (ruling D46).
+fn floored_mod(a: f32, b: f32) -> f32 {
+    let r = a % b;
+    if r == 0.0 {
+        0f32.copysign(b)
+    } else if (r < 0.0) != (b < 0.0) {
+        r + b
+    } else {
+        r
+    }
+}
