@@ -9,12 +9,20 @@ mod names;
 
 pub mod access;
 pub mod accumulate;
+mod agree;
 pub mod alu;
 pub mod cast;
+pub mod compare;
 pub mod dtype;
 pub mod error;
+pub mod fill;
+pub mod iota;
 pub mod matmul;
 pub mod profile;
+pub mod range;
+pub mod select;
+pub mod sequence;
+pub mod shuffle;
 
 pub use dtype::Dtype;
 pub use error::{Class, Code, Error, Place, Result};

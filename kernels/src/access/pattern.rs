@@ -32,7 +32,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A strided pattern. Fails on more than eight pairs and on extents beyond 2^62 bytes.
+    /// A strided pattern. Fails on more than eight pairs and on extents beyond 2^60 bytes.
     pub fn new(dtype: Dtype, base: i64, pairs: &[Pair]) -> Result<Self> {
         if pairs.is_empty() || pairs.len() > MAX_PAIRS {
             return Err(Error::new(Code::J008, "an access pattern needs one to eight pairs").received(pairs.len()));
@@ -43,7 +43,7 @@ impl Pattern {
             total = total.saturating_mul(u128::from(p.num));
             reach += i128::from(p.stride).abs() * i128::from(p.num.saturating_sub(1));
         }
-        if total > 1 << 48 || reach > 1 << 62 {
+        if total > 1 << 48 || reach > 1 << 60 {
             return Err(Error::new(Code::J008, "the access pattern addresses more than any memory holds")
                 .received(format!("{total} elements")));
         }
@@ -206,7 +206,7 @@ impl Pattern {
 
     /// No two lanes share a byte, as far as the strides show: the condition for writing lanes in parallel.
     pub fn lanes_disjoint(&self) -> bool {
-        if self.lanes() <= 1 {
+        if self.lanes() <= 1 || self.lane_len == 0 {
             return true;
         }
         if self.listed.is_some() {

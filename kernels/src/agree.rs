@@ -1,0 +1,148 @@
+//! Checks and reads that the movement kernels share.
+
+use crate::access::{CHUNK, Dst, Imm, Input, Src};
+use crate::cast::{self, Fp8Config};
+use crate::{Code, Dtype, Error, Profile, Result};
+
+/// Space for the bytes of one chunk of any dtype.
+pub(crate) struct Block([u64; CHUNK]);
+
+impl Block {
+    pub(crate) fn new() -> Self {
+        Block([0; CHUNK])
+    }
+
+    /// The first `n` elements of `dtype`.
+    pub(crate) fn bytes(&mut self, n: usize, dtype: Dtype) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut::<u64, u8>(&mut self.0)[..n * dtype.size()]
+    }
+}
+
+/// An operand has the lanes and the elements per lane of the destination.
+pub(crate) fn same_shape(name: &str, src: &Src, dst: &Dst) -> Result<()> {
+    if src.lanes() == dst.lanes() && src.lane_len() == dst.lane_len() {
+        return Ok(());
+    }
+    Err(shapes(name, src, dst))
+}
+
+/// The error of operands whose shapes do not agree.
+#[cold]
+pub(crate) fn shapes(name: &str, src: &Src, dst: &Dst) -> Error {
+    Error::new(Code::S002, format!("{name} and the result differ in shape"))
+        .received(format!("{} x {} and {} x {}", src.lanes(), src.lane_len(), dst.lanes(), dst.lane_len()))
+        .operand(name)
+}
+
+/// The instruction moves bits only, so both dtypes are the same.
+pub(crate) fn no_cast(instruction: &str, src: Dtype, dst: Dtype) -> Result<()> {
+    if src == dst {
+        return Ok(());
+    }
+    Err(Error::new(Code::S007, format!("{instruction} does not support cast")).received(format!("{src} to {dst}")))
+}
+
+/// A conversion between the two dtypes exists: packed elements can only be moved.
+pub(crate) fn castable(src: Dtype, dst: Dtype, profile: &Profile) -> Result<()> {
+    if src == dst {
+        return Ok(());
+    }
+    cast::check_unpacked(src)?;
+    cast::check_unpacked(dst)?;
+    cast::check_cast(src, dst, profile)
+}
+
+/// Reads elements as the bytes of `to`: unchanged when the dtypes agree, else through the hub. At most a chunk.
+pub(crate) fn read_as(src: &Src, lane: usize, start: usize, to: Dtype, cfg: Fp8Config, out: &mut [u8]) {
+    if src.dtype() == to {
+        return src.gather(lane, start, out);
+    }
+    let n = out.len() / to.size();
+    let mut hub = [0f32; CHUNK];
+    src.read_f32(lane, start, &mut hub[..n]);
+    cast::encode_f32(to, cfg, &hub[..n], out);
+}
+
+/// An immediate as one element of `to`, in the first bytes.
+pub(crate) fn scalar_as(imm: Imm, to: Dtype, profile: &Profile) -> Result<[u8; 8]> {
+    castable(imm.dtype, to, profile)?;
+    if imm.dtype == to {
+        return Ok(imm.bytes());
+    }
+    let mut out = [0; 8];
+    cast::encode_f32(to, profile.fp8(), &[imm.as_f32()], &mut out[..to.size()]);
+    Ok(out)
+}
+
+/// Repeats one element over `out`.
+pub(crate) fn repeat(element: &[u8], out: &mut [u8]) {
+    match *element {
+        [b] => out.fill(b),
+        _ => out.chunks_exact_mut(element.len()).for_each(|e| e.copy_from_slice(element)),
+    }
+}
+
+/// Copies the elements of `from` that `take` selects over those of `out`.
+pub(crate) fn merge(size: usize, take: &[bool], from: &[u8], out: &mut [u8]) {
+    fn run<const N: usize>(take: &[bool], from: &[u8], out: &mut [u8]) {
+        let (from, _) = from.as_chunks::<N>();
+        let (out, _) = out.as_chunks_mut::<N>();
+        for ((o, f), t) in out.iter_mut().zip(from).zip(take) {
+            if *t {
+                *o = *f;
+            }
+        }
+    }
+    match size {
+        1 => run::<1>(take, from, out),
+        2 => run::<2>(take, from, out),
+        4 => run::<4>(take, from, out),
+        _ => run::<8>(take, from, out),
+    }
+}
+
+/// A value operand of a select: full tensor, one element per lane, or one element for all.
+pub(crate) enum Value<'a> {
+    Full(&'a Src<'a>),
+    PerLane(&'a Src<'a>),
+    One([u8; 8], f32),
+}
+
+impl<'a> Value<'a> {
+    /// Classifies an operand. `per_lane` allows one element per partition beside full tensors.
+    pub(crate) fn new(name: &str, input: &'a Input, dst: &Dst, per_lane: bool, profile: &Profile) -> Result<Self> {
+        castable(input.dtype(), dst.dtype(), profile).map_err(|e| e.operand(name))?;
+        match input {
+            Input::Imm(imm) => Ok(Value::One(scalar_as(*imm, dst.dtype(), profile)?, imm.as_f32())),
+            Input::View(s) if s.lanes() == dst.lanes() && s.lane_len() == dst.lane_len() => Ok(Value::Full(s)),
+            Input::View(s) if per_lane && s.lanes() == dst.lanes() && s.lane_len() == 1 => Ok(Value::PerLane(s)),
+            Input::View(s) => Err(shapes(name, s, dst)),
+        }
+    }
+
+    /// Elements `start..` of a lane as bytes of `to`.
+    pub(crate) fn read(&self, lane: usize, start: usize, to: Dtype, cfg: Fp8Config, out: &mut [u8]) {
+        match self {
+            Value::Full(s) => read_as(s, lane, start, to, cfg, out),
+            Value::PerLane(s) => {
+                let mut one = [0; 8];
+                read_as(s, lane, 0, to, cfg, &mut one[..to.size()]);
+                repeat(&one[..to.size()], out);
+            }
+            Value::One(bytes, _) => repeat(&bytes[..to.size()], out),
+        }
+    }
+
+    /// Elements `start..` of a lane on the float path.
+    pub(crate) fn read_f32(&self, lane: usize, start: usize, out: &mut [f32]) {
+        match self {
+            Value::Full(s) => s.read_f32(lane, start, out),
+            Value::PerLane(s) => {
+                let mut one = [0.0];
+                s.read_f32(lane, 0, &mut one);
+                out.fill(one[0]);
+            }
+            Value::One(_, value) => out.fill(*value),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Affine index values: Iota (61), TensorScalarAffineSelect (62).
+
+use crate::access::{CHUNK, Dst, Imm, Src, chunks, for_lanes};
+use crate::agree::{Block, castable, merge, read_as, repeat, same_shape, scalar_as};
+use crate::alu::AluOp;
+use crate::{Code, Dtype, Error, Profile, Result};
+use arrayvec::ArrayVec;
+
+/// Largest number of dimensions of an affine pattern.
+const MAX_DIMS: usize = 8;
+
+/// base + sum of step * index + channel_multiplier * lane, modulo 2^32.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Affine<'a> {
+    /// Value of the first element.
+    pub base: i64,
+    /// (step, num) pairs, outermost first: the free dimensions, or all dimensions with the partition first.
+    pub pattern: &'a [(i64, u32)],
+    /// Added once per lane, counted from the first lane of the pattern (ruling D24).
+    pub channel_multiplier: i64,
+}
+
+/// The affine value prepared for a destination shape.
+struct Walk {
+    base: i32,
+    /// Steps modulo 2^32; sums stay right because every operation wraps.
+    dims: ArrayVec<(i32, usize), MAX_DIMS>,
+    channel: i32,
+    /// The pattern spans all lanes: a lane starts at lane * lane_len of the walk.
+    whole: bool,
+    lane_len: usize,
+}
+
+impl Walk {
+    fn new(p: &Affine, lanes: usize, lane_len: usize) -> Result<Self> {
+        if p.pattern.len() > MAX_DIMS {
+            return Err(Error::new(Code::J008, "an affine pattern has at most eight pairs").received(p.pattern.len()));
+        }
+        let count: u128 = p.pattern.iter().fold(1u128, |a, (_, n)| a.saturating_mul(u128::from(*n)));
+        let whole = count != lane_len as u128;
+        if whole && count != (lanes as u128) * (lane_len as u128) {
+            return Err(Error::new(Code::S002, "the affine pattern and the result differ in their number of elements")
+                .received(format!("{count} values for {lanes} x {lane_len} elements")));
+        }
+        Ok(Walk {
+            base: p.base as i32,
+            dims: p.pattern.iter().filter(|(_, n)| *n != 1).map(|(s, n)| (*s as i32, *n as usize)).collect(),
+            channel: p.channel_multiplier as i32,
+            whole,
+            lane_len,
+        })
+    }
+
+    /// Values `start..` of a lane, row-major, last pair fastest (ruling D32).
+    fn fill(&self, lane: usize, start: usize, out: &mut [i32]) {
+        let lane_term = self.base.wrapping_add(self.channel.wrapping_mul(lane as i32));
+        let first = if self.whole { lane * self.lane_len + start } else { start };
+        let Some(((step, row), outer)) = self.dims.split_last() else {
+            out.fill(lane_term);
+            return;
+        };
+        let (mut at, mut done) = (first, 0);
+        while done < out.len() {
+            let (col, mut rest) = (at % row, at / row);
+            let mut value = lane_term.wrapping_add(step.wrapping_mul(col as i32));
+            for (s, n) in outer.iter().rev() {
+                value = value.wrapping_add(s.wrapping_mul((rest % n) as i32));
+                rest /= n;
+            }
+            let count = (row - col).min(out.len() - done);
+            for (k, o) in out[done..done + count].iter_mut().enumerate() {
+                *o = value.wrapping_add(step.wrapping_mul(k as i32));
+            }
+            done += count;
+            at += count;
+        }
+    }
+}
+
+/// Writes the affine value of every element: an int32, then cast to the destination (`alu-ops.md` 6.11).
+pub fn iota(p: &Affine, dst: &Dst, profile: &Profile) -> Result<()> {
+    castable(Dtype::Int32, dst.dtype(), profile)?;
+    let walk = Walk::new(p, dst.lanes(), dst.lane_len())?;
+    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let mut values = [0i32; CHUNK];
+        let mut hub = [0f32; CHUNK];
+        chunks(dst.lane_len(), |start, n| {
+            walk.fill(lane, start, &mut values[..n]);
+            if dst.dtype() == Dtype::Int32 {
+                dst.scatter(lane, start, bytemuck::cast_slice(&values[..n]));
+            } else {
+                hub.iter_mut().zip(&values[..n]).for_each(|(h, v)| *h = *v as f32);
+                dst.write_f32(lane, start, &hub[..n], profile.fp8());
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Fields of TensorScalarAffineSelect.
+#[derive(Clone, Debug)]
+pub struct AffineSelect<'a> {
+    /// The value that is compared with zero.
+    pub value: Affine<'a>,
+    /// Comparison of the int map: is_equal to is_le.
+    pub compare_op: AluOp,
+    /// Written where the comparison fails.
+    pub fill_value: f32,
+}
+
+/// out = (affine value compare_op 0) ? in : fill_value. Equal dtypes keep their bits.
+pub fn affine_select(p: &AffineSelect, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    same_shape("ins[0]", src, dst)?;
+    castable(src.dtype(), dst.dtype(), profile)?;
+    let test = int_compare(p.compare_op)?;
+    let walk = Walk::new(&p.value, dst.lanes(), dst.lane_len())?;
+    let (dtype, cfg) = (dst.dtype(), profile.fp8());
+    let fill = scalar_as(Imm::f32(p.fill_value), dtype, profile)?;
+    let fill = &fill[..dtype.size()];
+    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let mut values = [0i32; CHUNK];
+        let mut keep = [false; CHUNK];
+        let (mut input, mut result) = (Block::new(), Block::new());
+        chunks(dst.lane_len(), |start, n| {
+            walk.fill(lane, start, &mut values[..n]);
+            keep.iter_mut().zip(&values[..n]).for_each(|(k, v)| *k = test(*v));
+            let input = input.bytes(n, dtype);
+            read_as(src, lane, start, dtype, cfg, input);
+            let result = result.bytes(n, dtype);
+            repeat(fill, result);
+            merge(dtype.size(), &keep[..n], input, result);
+            dst.scatter(lane, start, result);
+            Ok(())
+        })
+    })
+}
+
+fn int_compare(op: AluOp) -> Result<fn(i32) -> bool> {
+    Ok(match op {
+        AluOp::IsEqual => |v| v == 0,
+        AluOp::NotEqual => |v| v != 0,
+        AluOp::IsGt => |v| v > 0,
+        AluOp::IsGe => |v| v >= 0,
+        AluOp::IsLt => |v| v < 0,
+        AluOp::IsLe => |v| v <= 0,
+        other => return Err(not_a_compare("TensorScalarAffineSelect", other)),
+    })
+}
+
+/// The error of an operation that is no comparison.
+#[cold]
+pub(crate) fn not_a_compare(instruction: &str, op: AluOp) -> Error {
+    Error::new(Code::S006, format!("{instruction} compares with is_equal, not_equal, is_gt, is_ge, is_lt or is_le"))
+        .received(op)
+}
+
+/// Comparison of two float32 values, as RangeSelect uses it.
+pub(crate) fn float_compare(op: AluOp) -> Result<fn(f32, f32) -> bool> {
+    Ok(match op {
+        AluOp::IsEqual => |a, b| a == b,
+        AluOp::NotEqual => |a, b| a != b,
+        AluOp::IsGt => |a, b| a > b,
+        AluOp::IsGe => |a, b| a >= b,
+        AluOp::IsLt => |a, b| a < b,
+        AluOp::IsLe => |a, b| a <= b,
+        other => return Err(not_a_compare("RangeSelect", other)),
+    })
+}
