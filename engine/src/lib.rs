@@ -1,6 +1,6 @@
 //! The simulated machine.
 //!
-//! [`ir`] is a BIR module in memory, [`format`] its JSON form. The machine itself is an ECS world: see
+//! [`ir`] is a BIR module in memory, [`mod@format`] its JSON form. The machine itself is an ECS world: see
 //! `ARCHITECTURE.md` in this folder.
 
 pub mod format;

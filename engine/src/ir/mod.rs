@@ -16,7 +16,7 @@ pub use module::{Block, BlockArgument, Dependency, Function, Instruction, Module
 pub use operand::{ApPair, DynamicAp, ImmValue, Operand, PhysicalAp, RegisterAp, SymbolicAp};
 pub use storage::{Location, LocationSet, RegisterDecl, Storage};
 pub use sync::{SyncInfo, SyncKind, UpdateRef, WaitRef};
-pub use table::{Field, FieldType, Opcode, Row};
+pub use table::{Fidelity, Field, FieldType, Opcode, Role, RouteClass, Row};
 pub use value::{Axis, Value};
 
 /// Keys that the reader does not know, kept for writing back.

@@ -155,7 +155,7 @@ pub enum FieldType {
     Pairs,
     /// List of lists of integers.
     Groups,
-    /// Object of texts, or list of `[text, text]`.
+    /// Object of texts, or list of `[text, text]`. A plain list of texts is accepted too and read as [`Value::Strs`].
     Map,
     /// Affine expression.
     Expr,
@@ -163,6 +163,15 @@ pub enum FieldType {
     Axis,
     /// Kept as written.
     Json,
+}
+
+impl FieldType {
+    /// Unsigned 8-bit integer.
+    pub const U8: FieldType = FieldType::Int(0, u8::MAX as i64);
+    /// Unsigned 32-bit integer.
+    pub const U32: FieldType = FieldType::Int(0, u32::MAX as i64);
+    /// Any integer.
+    pub const I64: FieldType = FieldType::Int(i64::MIN, i64::MAX);
 }
 
 /// Default of a field.
@@ -220,9 +229,9 @@ pub struct Row {
     pub class: RouteClass,
     /// Usual engines.
     pub engines: &'static [Engine],
-    /// Roles of `ins`; a trailing `?` marks optional ones, `*` repeated ones.
+    /// Roles of `ins`, in the notation that [`Role::parse`] reads.
     pub ins: &'static [&'static str],
-    /// Roles of `outs`, same marks.
+    /// Roles of `outs`, same notation.
     pub outs: &'static [&'static str],
     /// Own keys.
     pub fields: &'static [Field],
@@ -232,6 +241,29 @@ pub struct Row {
     pub spec: &'static str,
     /// What is missing, for opcodes that are executed in part.
     pub partial: Option<&'static str>,
+}
+
+/// A role of an operand, parsed from the table's notation: `name`, then `:` and the kinds it accepts (`a` access
+/// pattern, `i` immediate, `r` register; `a` alone when left out), then `?` when optional or `*` when repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// What the operand is for.
+    pub name: &'static str,
+    /// Letters of the accepted kinds.
+    pub kinds: &'static str,
+    /// May be left out.
+    pub optional: bool,
+    /// Zero or more times.
+    pub repeated: bool,
+}
+
+impl Role {
+    /// Reads the notation.
+    pub fn parse(text: &'static str) -> Role {
+        let body = text.trim_end_matches(['?', '*']);
+        let (name, kinds) = body.split_once(':').unwrap_or((body, "a"));
+        Role { name, kinds, optional: text.ends_with('?'), repeated: text.ends_with('*') }
+    }
 }
 
 impl Row {
