@@ -1,1 +1,3 @@
-//! birsim-cli
+//! The command line of birsim, as a library: tensor files, commands, reports. The binaries only call [`main`].
+
+pub mod npy;

@@ -1,0 +1,46 @@
+//! `.npz` archives: zip files of `.npy` members, stored or deflated.
+
+use super::{Header, Npy};
+use birsim_kernels::{Code, Error, Result};
+use npyz::npz::NpzArchive;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+/// An opened archive.
+pub struct Archive {
+    path: PathBuf,
+    zip: NpzArchive<BufReader<File>>,
+}
+
+impl Archive {
+    /// Opens an archive and reads its table of contents.
+    pub fn open(path: &Path) -> Result<Archive> {
+        let at = |e: Error| e.at(|p| p.file = Some(path.display().to_string()));
+        let file = File::open(path).map_err(|e| at(Error::new(Code::F001, format!("cannot read the archive: {e}"))))?;
+        let zip = NpzArchive::new(BufReader::new(file))
+            .map_err(|e| at(Error::new(Code::F003, format!("the archive is not a readable .npz file: {e}"))))?;
+        Ok(Archive { path: path.to_path_buf(), zip })
+    }
+
+    /// Names of the arrays, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.zip.array_names().map(str::to_string).collect();
+        names.sort();
+        names
+    }
+
+    /// Opens one array.
+    pub fn member(&mut self, name: &str) -> Result<Npy<'_>> {
+        let origin = format!("{}[{name}]", self.path.display());
+        let at = |e: Error| e.at(|p| p.file = Some(origin.clone()));
+        let mut entry = self
+            .zip
+            .zip_archive()
+            .by_name(&npyz::npz::file_name_from_array_name(name))
+            .map_err(|e| at(Error::new(Code::F003, format!("the archive member cannot be read: {e}"))))?;
+        let header = Header::read(&mut entry).map_err(at)?;
+        // The size in the table of contents is the archive's own claim, so nothing is reserved by it.
+        Npy::new(header, Box::new(entry), None, origin)
+    }
+}

@@ -1,0 +1,189 @@
+//! Reading `.npy` files into the bytes of a declared tensor.
+
+use super::{Element, Header};
+use birsim_kernels::{Code, Dtype, Error, Named, Result};
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+/// An opened `.npy` file or archive member: header read, data not yet.
+pub struct Npy<'a> {
+    header: Header,
+    data: Box<dyn Read + 'a>,
+    /// Bytes that can still come, when known.
+    available: Option<u64>,
+    origin: String,
+}
+
+/// Opens a `.npy` file and reads its header.
+pub fn open(path: &Path) -> Result<Npy<'static>> {
+    let origin = path.display().to_string();
+    let at = |e: Error| e.at(|p| p.file = Some(origin.clone()));
+    let failed = |e: std::io::Error| at(Error::new(Code::F001, format!("cannot read the tensor file: {e}")));
+    let file = File::open(path).map_err(failed)?;
+    let meta = file.metadata().map_err(failed)?;
+    if meta.is_dir() {
+        return Err(at(Error::new(Code::F001, "a folder stands where a tensor file should be")));
+    }
+    // Pipes have no length; what they deliver is checked while reading.
+    let length = meta.is_file().then_some(meta.len());
+    let mut data = BufReader::with_capacity(1 << 16, file);
+    let mut counted = Counted { inner: &mut data, read: 0 };
+    let header = Header::read(&mut counted).map_err(at)?;
+    let available = length.map(|n| n.saturating_sub(counted.read));
+    Npy::new(header, Box::new(data), available, origin)
+}
+
+impl<'a> Npy<'a> {
+    pub(super) fn new(header: Header, data: Box<dyn Read + 'a>, available: Option<u64>, origin: String) -> Result<Npy<'a>> {
+        if available.is_some_and(|n| n < header.bytes) {
+            let got = available.unwrap_or(0);
+            return Err(Error::new(Code::F003, "the .npy file is shorter than its header says")
+                .received(format!("{got} bytes of data, shape {:?} needs {}", header.shape, header.bytes))
+                .at(|p| p.file = Some(origin)));
+        }
+        Ok(Npy { header, data, available, origin })
+    }
+
+    /// What the file says about itself.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// File, or archive and member, for messages.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The data as the little-endian, row-major bytes of a tensor of this dtype and shape; anything else is refused.
+    pub fn into_tensor(self, dtype: Dtype, shape: &[u64]) -> Result<Vec<u8>> {
+        let origin = self.origin.clone();
+        let refuse = |what: &str, got: String| {
+            Err(Error::new(Code::F004, what).received(got).at(|p| p.file = Some(origin.clone())))
+        };
+        let element = self.header.element;
+        if !element.holds(dtype) {
+            let descr = super::descr_of(dtype);
+            return refuse(
+                &format!("the file's element type does not fit a tensor of type {} (NumPy {descr})", dtype.name()),
+                format!("NumPy {element}"),
+            );
+        }
+        if self.header.shape != shape {
+            let what = format!("the file's shape does not fit a tensor of shape {}", shape_text(shape));
+            return refuse(&what, shape_text(&self.header.shape));
+        }
+        self.into_bytes()
+    }
+
+    /// The data as little-endian, row-major bytes, whatever its type.
+    pub fn into_bytes(mut self) -> Result<Vec<u8>> {
+        let want = self.header.bytes;
+        let at = |e: Error, origin: String| e.at(|p| p.file = Some(origin));
+        // A file's length was checked, so the reservation is honest; otherwise memory grows with what really arrives.
+        let mut bytes = Vec::new();
+        if self.available.is_some() {
+            let room = bytes.try_reserve_exact(usize::try_from(want).unwrap_or(usize::MAX));
+            if room.is_err() {
+                let e = Error::new(Code::F003, "the file does not fit into memory").received(format!("{want} bytes"));
+                return Err(at(e, self.origin));
+            }
+        }
+        let got = (&mut self.data).take(want).read_to_end(&mut bytes);
+        match got {
+            Err(e) => return Err(at(Error::new(Code::F001, format!("reading the tensor file failed: {e}")), self.origin)),
+            Ok(n) if (n as u64) < want => {
+                let e = Error::new(Code::F003, "the .npy data ends early").received(format!("{n} of {want} bytes"));
+                return Err(at(e, self.origin));
+            }
+            Ok(_) => {}
+        }
+        let Element { big_endian, size, .. } = self.header.element;
+        if big_endian {
+            bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+        }
+        if self.header.fortran && self.header.shape.len() > 1 {
+            bytes = row_major(&bytes, &self.header.shape, size);
+        }
+        Ok(bytes)
+    }
+}
+
+/// Column-major to row-major order.
+fn row_major(from: &[u8], shape: &[u64], size: usize) -> Vec<u8> {
+    let mut to = Vec::with_capacity(from.len());
+    if from.is_empty() {
+        return to;
+    }
+    // Every dimension divides the data's length here, so it fits usize.
+    let dims: Vec<usize> = shape.iter().map(|d| *d as usize).collect();
+    let mut strides = Vec::with_capacity(dims.len());
+    let mut step = size;
+    for d in &dims {
+        strides.push(step);
+        step *= d;
+    }
+    let mut index = vec![0usize; dims.len()];
+    let mut at = 0usize;
+    for _ in 0..from.len() / size {
+        to.extend_from_slice(&from[at..at + size]);
+        for k in (0..dims.len()).rev() {
+            index[k] += 1;
+            at += strides[k];
+            if index[k] < dims[k] {
+                break;
+            }
+            at -= strides[k] * dims[k];
+            index[k] = 0;
+        }
+    }
+    to
+}
+
+/// A shape as text, `4 x 8`.
+pub(crate) fn shape_text(shape: &[u64]) -> String {
+    match shape {
+        [] => "scalar".to_string(),
+        dims => dims.iter().map(u64::to_string).collect::<Vec<_>>().join(" x "),
+    }
+}
+
+/// The dtype named by the side file `<path>.meta`, in BIR's or ml_dtypes' spelling (ruling D28). `None` when there is none.
+pub fn meta_dtype(path: &Path) -> Option<Dtype> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".meta");
+    let mut text = String::new();
+    File::open(name).ok()?.take(4096).read_to_string(&mut text).ok()?;
+    let json: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let word = json.get("ml_dtype")?.as_str()?;
+    Dtype::from_name(word).or_else(|| Dtype::ALL.iter().copied().find(|d| d.ml_dtypes_name() == word))
+}
+
+/// The dtype of a file that stands alone: an explicit one, else NumPy's, else the side file's.
+pub fn dtype_of(path: &Path, element: Element, explicit: Option<Dtype>) -> Result<Dtype> {
+    let found = explicit.or(element.native().filter(|_| element.kind != b'u')).or_else(|| meta_dtype(path));
+    let found = found.or(element.native());
+    match found {
+        Some(d) if element.holds(d) => Ok(d),
+        Some(d) => Err(Error::new(Code::F004, format!("the file's element type cannot hold {}", d.name()))
+            .received(format!("NumPy {element}"))
+            .at(|p| p.file = Some(path.display().to_string()))),
+        None => Err(Error::new(Code::F004, "the file does not say which element type its raw bits are")
+            .received(format!("NumPy {element}"))
+            .advice("pass --dtype, or put a side file FILE.npy.meta with {\"ml_dtype\": \"<name>\"} next to it")
+            .at(|p| p.file = Some(path.display().to_string()))),
+    }
+}
+
+struct Counted<'a> {
+    inner: &'a mut dyn Read,
+    read: u64,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.inner.read(buf)?;
+        self.read += n as u64;
+        Ok(n)
+    }
+}

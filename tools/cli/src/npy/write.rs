@@ -1,0 +1,127 @@
+//! Writing `.npy` files.
+
+use super::element::native_kind;
+use super::{MAGIC, encode_name};
+use birsim_kernels::{Code, Dtype, Error, Result};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// NumPy descriptor a tensor of this dtype is written with: its own type, else raw bits.
+pub fn descr_of(dtype: Dtype) -> String {
+    let size = dtype.size();
+    match native_kind(dtype) {
+        Some(kind) => format!("{}{}{size}", if size == 1 { '|' } else { '<' }, kind as char),
+        None => format!("|V{size}"),
+    }
+}
+
+/// Magic, version and dictionary, padded so that the data starts at a multiple of 64 bytes.
+fn header(dtype: Dtype, shape: &[u64]) -> Vec<u8> {
+    let dims: String = shape.iter().map(|d| format!("{d}, ")).collect();
+    let dims = if shape.len() > 1 { dims.trim_end_matches(", ") } else { dims.trim_end() };
+    let text = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({dims}), }}", descr_of(dtype));
+    // Version 1.0 counts in 16 bits; only absurdly many dimensions need version 2.0.
+    let long = text.len() + 75 > usize::from(u16::MAX);
+    let fixed = if long { 12 } else { 10 };
+    let total = (fixed + text.len() + 1).next_multiple_of(64);
+    let mut out = Vec::with_capacity(total);
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(if long { &[2, 0] } else { &[1, 0] });
+    let length = total - fixed;
+    if long {
+        out.extend_from_slice(&(length as u32).to_le_bytes());
+    } else {
+        out.extend_from_slice(&(length as u16).to_le_bytes());
+    }
+    out.extend_from_slice(text.as_bytes());
+    out.resize(total - 1, b' ');
+    out.push(b'\n');
+    out
+}
+
+/// Writes a file under a temporary name in its folder, then renames it: readers see the old file or the whole new one.
+pub fn write_atomic(path: &Path, parts: &[&[u8]]) -> Result<()> {
+    let attempt = || -> std::io::Result<()> {
+        let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut temporary = tempfile::Builder::new().prefix(".birsim-").suffix(".tmp").tempfile_in(dir)?;
+        for part in parts {
+            temporary.write_all(part)?;
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // Temporary files are private; a result is an ordinary file.
+            temporary.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        }
+        temporary.persist(path).map_err(|e| e.error)?;
+        Ok(())
+    };
+    attempt().map_err(|e| {
+        Error::new(Code::F007, format!("cannot write the file: {e}")).at(|p| p.file = Some(path.display().to_string()))
+    })
+}
+
+/// Writes `<dir>/<name>-birsim.npy`, with a `.meta` side file for types NumPy has no name for (ruling D28).
+pub fn write_tensor(dir: &Path, name: &str, dtype: Dtype, shape: &[u64], bytes: &[u8]) -> Result<PathBuf> {
+    let path = dir.join(format!("{}-birsim.npy", encode_name(name)));
+    write_atomic(&path, &[&header(dtype, shape), bytes])?;
+    let mut meta = path.clone().into_os_string();
+    meta.push(".meta");
+    let meta = PathBuf::from(meta);
+    if native_kind(dtype).is_none() {
+        let text = format!("{{\"ml_dtype\": \"{}\"}}\n", dtype.ml_dtypes_name());
+        write_atomic(&meta, &[text.as_bytes()])?;
+    } else {
+        // A side file of an earlier run under the same name would now be wrong.
+        let _ = std::fs::remove_file(&meta);
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::npy::{Element, open};
+
+    #[test]
+    fn the_header_is_numpys() {
+        let h = header(Dtype::Float32, &[4, 8]);
+        assert_eq!(h.len(), 128);
+        assert!(h[10..].starts_with(b"{'descr': '<f4', 'fortran_order': False, 'shape': (4, 8), }"));
+        let text = String::from_utf8(header(Dtype::Uint8, &[3])[10..].to_vec()).unwrap();
+        assert!(text.contains("'shape': (3,), "), "{text}");
+        assert!(String::from_utf8_lossy(&header(Dtype::Int64, &[])[10..]).contains("'shape': (), "));
+    }
+
+    #[test]
+    fn every_dtype_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        for d in Dtype::ALL.iter().copied() {
+            let bytes: Vec<u8> = (0..6 * d.size()).map(|i| i as u8).collect();
+            let path = write_tensor(dir.path(), "t", d, &[2, 3], &bytes).unwrap();
+            let file = open(&path).unwrap();
+            assert!(file.header().element.holds(d));
+            assert_eq!(file.into_tensor(d, &[2, 3]).unwrap(), bytes);
+            let meta = std::fs::read_to_string(dir.path().join("t-birsim.npy.meta"));
+            assert_eq!(meta.is_ok(), Element::parse(&descr_of(d)).unwrap().kind == b'V');
+        }
+        assert!(std::fs::read_dir(dir.path()).unwrap().all(|e| !e.unwrap().file_name().to_string_lossy().contains("tmp")));
+    }
+
+    #[test]
+    fn d28_the_side_file_names_the_ml_dtypes_type_and_both_spellings_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = write_tensor(dir.path(), "t", Dtype::Float8e4, &[1], &[0]).unwrap();
+        let meta = dir.path().join("t-birsim.npy.meta");
+        assert_eq!(std::fs::read_to_string(&meta).unwrap(), "{\"ml_dtype\": \"float8_e4m3\"}\n");
+        assert_eq!(crate::npy::meta_dtype(&path), Some(Dtype::Float8e4));
+        std::fs::write(&meta, "{\"ml_dtype\": \"float8e4\"}").unwrap();
+        assert_eq!(crate::npy::meta_dtype(&path), Some(Dtype::Float8e4));
+    }
+
+    #[test]
+    fn an_unwritable_folder_is_an_error_with_a_code() {
+        let e = write_tensor(Path::new("/nonexistent/birsim"), "t", Dtype::Uint8, &[1], &[0]).unwrap_err();
+        assert_eq!(e.code(), Code::F007);
+    }
+}
