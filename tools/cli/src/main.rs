@@ -1,1 +1,5 @@
-fn main(){}
+//! The `birsim` command.
+
+fn main() -> std::process::ExitCode {
+    birsim_cli::main()
+}

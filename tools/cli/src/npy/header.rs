@@ -78,7 +78,8 @@ fn parse(text: &str) -> Result<Header> {
         match key {
             "descr" => {
                 let text = p.string().map_err(|_| {
-                    malformed("only plain element types are supported, not records").advice("store one plain array per tensor")
+                    malformed("only plain element types are supported, not records")
+                        .advice("store one plain array per tensor")
                 })?;
                 element = Some(Element::parse(text).ok_or_else(|| {
                     malformed("the element type is not a plain number or raw bits")

@@ -12,6 +12,7 @@ pub use element::Element;
 pub use header::Header;
 pub use name::{decode_name, encode_name};
 pub use npz::Archive;
+pub(crate) use read::shape_text;
 pub use read::{Npy, dtype_of, meta_dtype, open};
 pub use write::{descr_of, write_atomic, write_tensor};
 

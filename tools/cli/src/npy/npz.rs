@@ -2,15 +2,15 @@
 
 use super::{Header, Npy};
 use birsim_kernels::{Code, Error, Result};
-use npyz::npz::NpzArchive;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use zip::ZipArchive;
 
 /// An opened archive.
 pub struct Archive {
     path: PathBuf,
-    zip: NpzArchive<BufReader<File>>,
+    zip: ZipArchive<BufReader<File>>,
 }
 
 impl Archive {
@@ -18,14 +18,15 @@ impl Archive {
     pub fn open(path: &Path) -> Result<Archive> {
         let at = |e: Error| e.at(|p| p.file = Some(path.display().to_string()));
         let file = File::open(path).map_err(|e| at(Error::new(Code::F001, format!("cannot read the archive: {e}"))))?;
-        let zip = NpzArchive::new(BufReader::new(file))
+        let zip = ZipArchive::new(BufReader::new(file))
             .map_err(|e| at(Error::new(Code::F003, format!("the archive is not a readable .npz file: {e}"))))?;
         Ok(Archive { path: path.to_path_buf(), zip })
     }
 
     /// Names of the arrays, sorted.
     pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.zip.array_names().map(str::to_string).collect();
+        let names = self.zip.file_names().filter_map(|n| n.ok()?.strip_suffix(".npy").map(str::to_string));
+        let mut names: Vec<String> = names.collect();
         names.sort();
         names
     }
@@ -36,8 +37,7 @@ impl Archive {
         let at = |e: Error| e.at(|p| p.file = Some(origin.clone()));
         let mut entry = self
             .zip
-            .zip_archive()
-            .by_name(&npyz::npz::file_name_from_array_name(name))
+            .by_name(&format!("{name}.npy"))
             .map_err(|e| at(Error::new(Code::F003, format!("the archive member cannot be read: {e}"))))?;
         let header = Header::read(&mut entry).map_err(at)?;
         // The size in the table of contents is the archive's own claim, so nothing is reserved by it.

@@ -35,7 +35,12 @@ pub fn open(path: &Path) -> Result<Npy<'static>> {
 }
 
 impl<'a> Npy<'a> {
-    pub(super) fn new(header: Header, data: Box<dyn Read + 'a>, available: Option<u64>, origin: String) -> Result<Npy<'a>> {
+    pub(super) fn new(
+        header: Header,
+        data: Box<dyn Read + 'a>,
+        available: Option<u64>,
+        origin: String,
+    ) -> Result<Npy<'a>> {
         if available.is_some_and(|n| n < header.bytes) {
             let got = available.unwrap_or(0);
             return Err(Error::new(Code::F003, "the .npy file is shorter than its header says")
@@ -91,7 +96,9 @@ impl<'a> Npy<'a> {
         }
         let got = (&mut self.data).take(want).read_to_end(&mut bytes);
         match got {
-            Err(e) => return Err(at(Error::new(Code::F001, format!("reading the tensor file failed: {e}")), self.origin)),
+            Err(e) => {
+                return Err(at(Error::new(Code::F001, format!("reading the tensor file failed: {e}")), self.origin));
+            }
             Ok(n) if (n as u64) < want => {
                 let e = Error::new(Code::F003, "the .npy data ends early").received(format!("{n} of {want} bytes"));
                 return Err(at(e, self.origin));

@@ -105,7 +105,9 @@ mod tests {
             let meta = std::fs::read_to_string(dir.path().join("t-birsim.npy.meta"));
             assert_eq!(meta.is_ok(), Element::parse(&descr_of(d)).unwrap().kind == b'V');
         }
-        assert!(std::fs::read_dir(dir.path()).unwrap().all(|e| !e.unwrap().file_name().to_string_lossy().contains("tmp")));
+        assert!(
+            std::fs::read_dir(dir.path()).unwrap().all(|e| !e.unwrap().file_name().to_string_lossy().contains("tmp"))
+        );
     }
 
     #[test]

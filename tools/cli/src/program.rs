@@ -1,0 +1,93 @@
+//! Recognising and loading programs.
+
+use birsim_kernels::{Code, Error, Result};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The bytes of a program and where they came from.
+#[derive(Debug)]
+pub struct Source {
+    /// Name for messages.
+    pub name: String,
+    /// Folder that relative file names of the program start from.
+    pub folder: PathBuf,
+    /// Contents.
+    pub bytes: Vec<u8>,
+}
+
+/// What a program is, by its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A BIR module as JSON.
+    BirJson,
+    /// A serialized KLR file.
+    Klr,
+}
+
+impl Source {
+    /// Reads a file, or standard input for `-`.
+    pub fn read(path: &Path) -> Result<Source> {
+        if path.as_os_str() == "-" {
+            let mut bytes = Vec::new();
+            let name = "standard input".to_string();
+            std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| unreadable(&name, &e))?;
+            return Ok(Source { name, folder: PathBuf::from("."), bytes });
+        }
+        let name = path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|e| unreadable(&name, &e))?;
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Ok(Source { folder: folder.to_path_buf(), name, bytes })
+    }
+
+    /// Recognises the program by its first bytes.
+    pub fn kind(&self) -> Result<Kind> {
+        let text = self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.bytes);
+        let first = text.iter().copied().find(|b| !b.is_ascii_whitespace());
+        if self.bytes.starts_with(&[0xd9, 0xd9, 0xf7]) {
+            return Ok(Kind::Klr);
+        }
+        // A bare JSON value is a damaged module rather than an unknown format.
+        if first.is_some_and(|b| b"{[\"-0123456789tfn".contains(&b)) && std::str::from_utf8(text).is_ok() {
+            return Ok(Kind::BirJson);
+        }
+        let error = match first {
+            None => Error::new(Code::F002, "the program is empty").received(format!("{} bytes", self.bytes.len())),
+            Some(_) => {
+                let start: Vec<String> = self.bytes.iter().take(8).map(|b| format!("{b:02x}")).collect();
+                let hint = match self.bytes.as_slice() {
+                    [0x1f, 0x8b, ..] => " (gzip)",
+                    [b'P', b'K', ..] => " (zip)",
+                    [0xd9, ..] => " (a damaged KLR header)",
+                    _ => "",
+                };
+                Error::new(Code::F002, "the program is neither BIR-JSON nor KLR")
+                    .received(format!("first bytes {}{hint}", start.join(" ")))
+            }
+        };
+        Err(error.at(|p| p.file = Some(self.name.clone())))
+    }
+}
+
+fn unreadable(name: &str, e: &std::io::Error) -> Error {
+    Error::new(Code::F001, format!("cannot read the program: {e}")).at(|p| p.file = Some(name.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(bytes: &[u8]) -> Result<Kind> {
+        Source { name: "p".into(), folder: ".".into(), bytes: bytes.to_vec() }.kind()
+    }
+
+    #[test]
+    fn content_decides() {
+        assert_eq!(kind(b" \n{\"version\": 2}").unwrap(), Kind::BirJson);
+        assert_eq!(kind(b"\xef\xbb\xbf{}").unwrap(), Kind::BirJson);
+        assert_eq!(kind(b"null").unwrap(), Kind::BirJson);
+        assert_eq!(kind(b"\xd9\xd9\xf7\x83").unwrap(), Kind::Klr);
+        for bad in [&b""[..], b"  \n", b"\x1f\x8b\x08", b"\x00\xff", b"PK\x03\x04", b"{\xff"] {
+            assert_eq!(kind(bad).unwrap_err().code(), Code::F002, "{bad:?}");
+        }
+    }
+}
