@@ -146,3 +146,41 @@ impl<'a> Value<'a> {
         }
     }
 }
+
+/// The source of a copy-like kernel: shapes may differ as long as the number of elements agrees.
+pub(crate) struct Linear<'a> {
+    src: Src<'a>,
+    /// Row length of the destination when the source is walked as one lane.
+    flat: Option<usize>,
+}
+
+impl<'a> Linear<'a> {
+    pub(crate) fn new(name: &str, src: &Src<'a>, dst: &Dst) -> Result<Self> {
+        if src.lanes() == dst.lanes() && src.lane_len() == dst.lane_len() {
+            return Ok(Linear { src: src.clone(), flat: None });
+        }
+        if src.len() != dst.len() {
+            return Err(shapes(name, src, dst));
+        }
+        Ok(Linear { src: src.flat(), flat: Some(dst.lane_len()) })
+    }
+
+    fn at(&self, lane: usize, start: usize) -> (usize, usize) {
+        match self.flat {
+            Some(row) => (0, lane * row + start),
+            None => (lane, start),
+        }
+    }
+
+    /// The elements that meet the destination's elements `start..` of `lane`, as bytes of `to`.
+    pub(crate) fn read_as(&self, lane: usize, start: usize, to: Dtype, cfg: Fp8Config, out: &mut [u8]) {
+        let (lane, start) = self.at(lane, start);
+        read_as(&self.src, lane, start, to, cfg, out);
+    }
+
+    /// The same elements on the float path.
+    pub(crate) fn read_f32(&self, lane: usize, start: usize, out: &mut [f32]) {
+        let (lane, start) = self.at(lane, start);
+        self.src.read_f32(lane, start, out);
+    }
+}

@@ -13,6 +13,7 @@ mod agree;
 pub mod alu;
 pub mod cast;
 pub mod compare;
+pub mod dma;
 pub mod dtype;
 pub mod error;
 pub mod fill;

@@ -1,0 +1,211 @@
+//! The modes of DMACopy (32) and the bodies of DMADescriptorTranspose, -Replicate and -CCE (70 to 72): transpose,
+//! replicate, in-flight reduction, and a copy that adds into its destination.
+
+use crate::access::{CHUNK, Dst, Pair, Pattern, Src, chunks, for_lanes};
+use crate::agree::{Block, Linear, castable, read_as, shapes};
+use crate::alu::AluOp;
+use crate::cast::{self, MemoryReductionOp, check_unpacked, sse_max, sse_min};
+use crate::{Code, Error, Profile, Result};
+use std::sync::Arc;
+
+crate::named_enum! {
+    /// Axis permutations of the DMA transpose; the name lists the destination's axes, outermost first.
+    TransposeOps {
+        None = 0, "None";
+        Wzxy = 1, "WZXY";
+        Wxzy = 2, "WXZY";
+        Wyxz = 3, "WYXZ";
+        Zwyx = 4, "ZWYX";
+        Zywx = 5, "ZYWX";
+        Zyxw = 6, "ZYXW";
+        Yxwz = 7, "YXWZ";
+        Yxzw = 8, "YXZW";
+        Ywzx = 9, "YWZX";
+        Xwzy = 10, "XWZY";
+        Xzyw = 11, "XZYW";
+        Xyzw = 12, "XYZW";
+        Xywz = 13, "XYWZ";
+    }
+}
+
+impl TransposeOps {
+    /// For each destination axis the source axis, W = 0 to X = 3 (`bir-model.md` 2.5).
+    pub const fn axes(self) -> [usize; 4] {
+        match self {
+            TransposeOps::None => [0, 1, 2, 3],
+            TransposeOps::Wzxy => [0, 1, 3, 2],
+            TransposeOps::Wxzy => [0, 3, 1, 2],
+            TransposeOps::Wyxz => [0, 2, 3, 1],
+            TransposeOps::Zwyx => [1, 0, 2, 3],
+            TransposeOps::Zywx => [1, 2, 0, 3],
+            TransposeOps::Zyxw => [1, 2, 3, 0],
+            TransposeOps::Yxwz => [2, 3, 0, 1],
+            TransposeOps::Yxzw => [2, 3, 1, 0],
+            TransposeOps::Ywzx => [2, 0, 1, 3],
+            TransposeOps::Xwzy => [3, 0, 1, 2],
+            TransposeOps::Xzyw => [3, 1, 2, 0],
+            TransposeOps::Xyzw => [3, 2, 1, 0],
+            TransposeOps::Xywz => [3, 2, 0, 1],
+        }
+    }
+}
+
+/// Copies in element order, with the documented cast between different dtypes.
+fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    castable(src.dtype(), dst.dtype(), profile)?;
+    let from = Linear::new("ins[0]", src, dst)?;
+    let (dtype, cfg) = (dst.dtype(), profile.fp8());
+    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let mut block = Block::new();
+        chunks(dst.lane_len(), |start, n| {
+            let bytes = block.bytes(n, dtype);
+            from.read_as(lane, start, dtype, cfg, bytes);
+            dst.scatter(lane, start, bytes);
+            Ok(())
+        })
+    })
+}
+
+/// Permutes the axes of the source: destination axis k runs over source axis `op.axes()[k]`.
+///
+/// A source of fewer than four pairs gets unit axes after its first one. The destination takes the elements in its own
+/// order, whatever its shape.
+pub fn transpose(op: TransposeOps, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    if op == TransposeOps::None {
+        return copy(src, dst, profile);
+    }
+    let pattern = permuted(src.pattern(), op.axes())?;
+    copy(&src.reshaped(pattern)?, dst, profile)
+}
+
+fn permuted(pattern: &Pattern, axes: [usize; 4]) -> Result<Pattern> {
+    let given = pattern.pairs();
+    if given.len() > 4 {
+        return Err(Error::new(Code::S008, "DMA Transpose must have 4-D access pattern")
+            .received(format!("{} pairs", given.len()))
+            .operand("ins[0]"));
+    }
+    let mut source = [Pair { stride: 0, num: 1 }; 4];
+    source[0] = given[0];
+    source[5 - given.len()..].copy_from_slice(&given[1..]);
+    let pairs = axes.map(|a| source[a]);
+    let Some(list) = pattern.offsets() else { return pattern.with_pairs(&pairs) };
+    // Explicit offsets are reordered one by one.
+    let mut step = [1usize; 4];
+    for k in (0..3).rev() {
+        step[k] = step[k + 1] * source[k + 1].num as usize;
+    }
+    let nums = pairs.map(|p| p.num);
+    let mut order = Vec::with_capacity(list.len());
+    for a in 0..nums[0] as usize {
+        for b in 0..nums[1] as usize {
+            for c in 0..nums[2] as usize {
+                for d in 0..nums[3] as usize {
+                    order.push(list[a * step[axes[0]] + b * step[axes[1]] + c * step[axes[2]] + d * step[axes[3]]]);
+                }
+            }
+        }
+    }
+    Pattern::listed(pattern.dtype(), &nums, Arc::from(order))
+}
+
+/// Destination row r takes source row r mod rows (ruling D16).
+pub fn replicate(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    castable(src.dtype(), dst.dtype(), profile)?;
+    if dst.is_empty() {
+        return Ok(());
+    }
+    if src.lanes() == 0 || src.lane_len() != dst.lane_len() {
+        return Err(shapes("ins[0]", src, dst));
+    }
+    let (dtype, cfg) = (dst.dtype(), profile.fp8());
+    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let mut block = Block::new();
+        chunks(dst.lane_len(), |start, n| {
+            let bytes = block.bytes(n, dtype);
+            read_as(src, lane % src.lanes(), start, dtype, cfg, bytes);
+            dst.scatter(lane, start, bytes);
+            Ok(())
+        })
+    })
+}
+
+/// Fields of the CCE mode.
+#[derive(Clone, Debug)]
+pub struct Cce<'a> {
+    /// add, max or min.
+    pub op: AluOp,
+    /// One factor per source, used by add; empty when there are none.
+    pub constants: &'a [f32],
+}
+
+/// Reduces N sources in float32 (ruling D15).
+///
+/// add: acc = 0, then acc = acc + c * in, product and sum rounded separately. max and min: the first source seeds the
+/// accumulator, later ones follow the SSE rule with the accumulator as second operand, so it wins on NaN and ties.
+pub fn cce(p: &Cce, sources: &[Src], dst: &Dst, profile: &Profile) -> Result<()> {
+    let fold: Option<fn(f32, f32) -> f32> = match p.op {
+        AluOp::Add => None,
+        AluOp::Max => Some(sse_max),
+        AluOp::Min => Some(sse_min),
+        other => {
+            return Err(Error::new(Code::S006, "an in-flight reduction knows add, max and min").received(other));
+        }
+    };
+    if sources.is_empty() {
+        return Err(Error::new(Code::J009, "an in-flight reduction needs at least one source"));
+    }
+    if !p.constants.is_empty() && p.constants.len() != sources.len() {
+        return Err(Error::new(Code::S008, "an in-flight reduction has one constant per source")
+            .received(format!("{} constants for {} sources", p.constants.len(), sources.len()))
+            .operand("constants"));
+    }
+    check_unpacked(dst.dtype()).map_err(|e| e.operand("outs[0]"))?;
+    let mut from = Vec::with_capacity(sources.len());
+    for (k, s) in sources.iter().enumerate() {
+        let name = format!("ins[{k}]");
+        check_unpacked(s.dtype()).map_err(|e| e.operand(name.clone()))?;
+        castable(crate::Dtype::Float32, dst.dtype(), profile).map_err(|e| e.operand("outs[0]"))?;
+        from.push(Linear::new(&name, s, dst)?);
+    }
+    for_lanes(dst.lanes(), dst.len() * from.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let (mut acc, mut input) = ([0f32; CHUNK], [0f32; CHUNK]);
+        chunks(dst.lane_len(), |start, n| {
+            let (acc, input) = (&mut acc[..n], &mut input[..n]);
+            acc.fill(0.0);
+            for (k, s) in from.iter().enumerate() {
+                s.read_f32(lane, start, input);
+                match (fold, p.constants.get(k)) {
+                    (Some(_), _) if k == 0 => acc.copy_from_slice(input),
+                    (Some(f), _) => acc.iter_mut().zip(&*input).for_each(|(a, x)| *a = f(*x, *a)),
+                    (None, Some(c)) => acc.iter_mut().zip(&*input).for_each(|(a, x)| *a += c * x),
+                    (None, None) => acc.iter_mut().zip(&*input).for_each(|(a, x)| *a += x),
+                }
+            }
+            dst.write_f32(lane, start, acc, profile.fp8());
+            Ok(())
+        })
+    })
+}
+
+/// A copy that combines with what the destination holds (`numerics.md` 5): the source is cast to the destination's
+/// dtype first, then accumulated with the FP8 flags off.
+pub fn accumulate_copy(op: MemoryReductionOp, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    if op == MemoryReductionOp::Copy {
+        return copy(src, dst, profile);
+    }
+    castable(src.dtype(), dst.dtype(), profile)?;
+    let from = Linear::new("ins[0]", src, dst)?;
+    let (dtype, cfg) = (dst.dtype(), profile.fp8());
+    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let (mut input, mut old) = (Block::new(), Block::new());
+        chunks(dst.lane_len(), |start, n| {
+            let (input, old) = (input.bytes(n, dtype), old.bytes(n, dtype));
+            from.read_as(lane, start, dtype, cfg, input);
+            dst.as_src().gather(lane, start, old);
+            cast::accumulate(op, dtype, old, input)?;
+            dst.scatter(lane, start, old);
+            Ok(())
+        })
+    })
+}
