@@ -21,6 +21,7 @@ pub mod iota;
 pub mod matmul;
 pub mod profile;
 pub mod range;
+pub mod rng;
 pub mod select;
 pub mod sequence;
 pub mod shuffle;
