@@ -1,7 +1,7 @@
 //! The engine accumulator: one float32 per lane, folded by the accumulate epilogue (`alu-ops.md` 6.13).
 
 use crate::access::{Dst, Input};
-use crate::alu::AluOp;
+use crate::alu::{AluOp, FloatOp, float_op};
 use crate::{Code, Dtype, Error, Profile, Result};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -68,6 +68,8 @@ pub struct Epilogue<'a> {
     pub init: Option<Input<'a>>,
     /// The engine's registers.
     pub state: &'a Accumulator,
+    /// Choices the fold is made under.
+    pub profile: &'a Profile,
 }
 
 impl Epilogue<'_> {
@@ -80,8 +82,8 @@ impl Epilogue<'_> {
         if lanes > LANES {
             return Err(Error::new(Code::S002, "an accumulating instruction has at most 128 lanes").received(lanes));
         }
-        if self.kind != E::Zero && fold_step(self.op).is_none() {
-            return Err(Error::new(Code::S006, format!("{} cannot fold into the engine accumulator", self.op)));
+        if self.kind != E::Zero {
+            float_op(self.op, self.profile)?;
         }
         if self.kind == E::LoadAccumulate {
             match &self.init {
@@ -120,7 +122,7 @@ impl Epilogue<'_> {
                 None => None,
             },
         };
-        Some(LaneFold { state: self.state, lane, step: fold_step(self.op)?, acc })
+        Some(LaneFold { state: self.state, lane, step: float_op(self.op, self.profile).ok()?, acc })
     }
 }
 
@@ -128,19 +130,18 @@ impl Epilogue<'_> {
 pub struct LaneFold<'a> {
     state: &'a Accumulator,
     lane: usize,
-    step: fn(f32, f32) -> f32,
+    step: FloatOp,
     acc: Option<f32>,
 }
 
 impl LaneFold<'_> {
     /// Folds further values, strictly in order.
     pub fn extend(&mut self, values: &[f32]) {
-        let mut rest = values.iter();
-        let Some(mut acc) = self.acc.or_else(|| rest.next().copied()) else { return };
-        for v in rest {
-            acc = (self.step)(acc, *v);
-        }
-        self.acc = Some(acc);
+        self.acc = match (self.acc, values) {
+            (Some(acc), _) => Some(self.step.fold(acc, values)),
+            (None, [first, rest @ ..]) => Some(self.step.fold(*first, rest)),
+            (None, []) => None,
+        };
     }
 
     /// Stores the result in the register.
@@ -158,26 +159,6 @@ fn seed(op: AluOp) -> Option<f32> {
         AluOp::Min | AluOp::AbsMin => Some(f32::INFINITY),
         _ => None,
     }
-}
-
-/// The folds a row reduction can use, with the float map's semantics (max and min: ruling D5).
-fn fold_step(op: AluOp) -> Option<fn(f32, f32) -> f32> {
-    fn max(a: f32, b: f32) -> f32 {
-        if a > b { a } else { b }
-    }
-    fn min(a: f32, b: f32) -> f32 {
-        if a < b { a } else { b }
-    }
-    Some(match op {
-        AluOp::Add => |a, b| a + b,
-        AluOp::Subtract => |a, b| a - b,
-        AluOp::Mult => |a, b| a * b,
-        AluOp::Max => max,
-        AluOp::Min => min,
-        AluOp::AbsMax => |a, b| max(a.abs(), b.abs()),
-        AluOp::AbsMin => |a, b| min(a.abs(), b.abs()),
-        _ => return None,
-    })
 }
 
 /// The drains ReadActivationAccumulator (5), ActivationReadAccumulator (101) and DveReadAccumulator (102): writes one

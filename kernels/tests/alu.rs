@@ -138,7 +138,7 @@ fn fault_51_integer_division_remainder_and_shifts() {
         assert_eq!(i(AluOp::Divide, a, b), quotient, "division truncates");
         assert_eq!(i(AluOp::Mod, a, b), floored, "mod takes the sign of the divisor");
         assert_eq!(i(AluOp::ModInt, a, b), truncated, "mod_int takes the sign of the dividend");
-        assert_eq!(address_op(AluOp::Divide).unwrap().call(a.into(), b.into()), quotient.into());
+        assert_eq!(address_op(AluOp::Divide).unwrap().call(a.into(), b.into()), i64::from(quotient));
         assert_eq!(f(AluOp::Divide, a as f32, b as f32), a as f32 / b as f32);
     }
     for op in [AluOp::Divide, AluOp::Mod, AluOp::ModInt] {

@@ -1,17 +1,7 @@
 //! The inner loops: one accumulator chain per output, k ascending, one rounding per step, on every path.
 
+use crate::isa::Isa;
 use rayon::prelude::*;
-
-/// Instruction set of the inner loop. All give the same bits: IEEE fma is one operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Isa {
-    /// Portable `mul_add`.
-    Scalar,
-    /// AVX2 with FMA.
-    Avx2,
-    /// AVX-512.
-    Avx512,
-}
 
 /// Rows and columns of outputs kept in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,34 +19,6 @@ const MAX_TILE: usize = 12 * 32;
 const PARALLEL_FROM: usize = 1 << 20;
 
 impl Isa {
-    /// Every path this machine can run.
-    pub fn available() -> Vec<Isa> {
-        [Isa::Scalar, Isa::Avx2, Isa::Avx512].into_iter().filter(|i| i.runs_here()).collect()
-    }
-
-    /// The fastest path of this machine.
-    pub fn best() -> Isa {
-        if Isa::Avx512.runs_here() {
-            Isa::Avx512
-        } else if Isa::Avx2.runs_here() {
-            Isa::Avx2
-        } else {
-            Isa::Scalar
-        }
-    }
-
-    fn runs_here(self) -> bool {
-        match self {
-            Isa::Scalar => true,
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => is_x86_feature_detected!("avx512f"),
-            #[cfg(not(target_arch = "x86_64"))]
-            _ => false,
-        }
-    }
-
     /// The register tile.
     pub const fn tile(self) -> Tile {
         match self {
@@ -139,7 +101,8 @@ fn scalar_tile(a: &[f32], b: &[f32], out: &mut [f32]) {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Isa, Tile};
+    use super::Tile;
+    use crate::isa::Isa;
     use std::arch::x86_64::*;
 
     /// 12 x 32 outputs in 24 registers.

@@ -11,7 +11,8 @@ mod pack;
 mod psum;
 mod transpose;
 
-pub use gemm::{Isa, Tile};
+pub use crate::isa::Isa;
+pub use gemm::Tile;
 pub use psum::{Marks, store_row};
 
 pub(crate) use gemm::multiply;
@@ -203,7 +204,7 @@ pub fn product_on(isa: Isa, ifmap: &Src, weights: &Src, out: &mut Product) -> Re
 pub fn matmult_sparse(ifmap: &Src, weights: &Src, tags: &Src) -> Result<()> {
     gate(ifmap, weights)?;
     let rows = ifmap.lanes();
-    if rows % 4 != 0 || rows != 128 {
+    if !rows.is_multiple_of(4) || rows != 128 {
         return Err(Error::new(Code::S008, "MatmultSparse needs 128 active rows, a multiple of four").received(rows));
     }
     Err(Error::new(Code::U002, "how the tags of MatmultSparse select moving elements is not published")

@@ -139,7 +139,7 @@ pub(crate) fn clear(out: &mut Vec<f32>, depth: usize, columns: usize, width: usi
     if out.len() < need {
         out.resize(need, 0.0);
     }
-    if columns % width != 0 {
+    if !columns.is_multiple_of(width) {
         out[(groups - 1) * depth * width..need].fill(0.0);
     }
 }

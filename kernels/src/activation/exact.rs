@@ -1,0 +1,251 @@
+//! The closed forms (`activation.md` 3): double precision inside, one rounding to float32 at the end.
+
+use super::math::{self, erf, exp, tanh};
+use super::{ActivationFunctionType as F, unsupported};
+use crate::Result;
+use crate::isa::Isa;
+
+/// The reference's literal for sqrt(2), one unit below the correctly rounded one.
+const SQRT_TWO: f64 = f64::from_bits(0x3FF6_A09E_667F_3BCC);
+/// 2 / sqrt(pi) and 1 / sqrt(2 pi) as the float32 literals of the reference.
+const TWO_OVER_SQRT_PI: f64 = f32::from_bits(0x3F90_6EBB) as f64;
+const ONE_OVER_SQRT_TWO_PI: f64 = f32::from_bits(0x3ECC_422A) as f64;
+
+/// Replaces every value x by func(x; alpha), all instruction sets with the same bits.
+pub fn apply(isa: Isa, func: F, alpha: f32, values: &mut [f32]) -> Result<()> {
+    let isa = if isa.runs_here() { isa } else { Isa::Scalar };
+    match func {
+        F::Identity | F::Copy => {}
+        F::Square => run(isa, values, square),
+        F::Relu => run(isa, values, relu),
+        F::Lrelu => run(isa, values, lrelu),
+        F::Prelu => run(isa, values, move |x| if x <= 0.0 { alpha * x } else { x }),
+        F::Sigmoid => run(isa, values, sigmoid),
+        F::Tanh => run(isa, values, tanh32),
+        F::Exp => run(isa, values, exp32),
+        F::Softplus => run(isa, values, softplus),
+        F::Sqrt => run(isa, values, sqrt),
+        F::Rsqrt => run(isa, values, rsqrt),
+        F::Ln => run(isa, values, ln),
+        F::LnPrime | F::Reciprocal => run(isa, values, reciprocal),
+        F::Erf => run(isa, values, erf32),
+        F::Sin => sine(isa, values),
+        F::Arctan => run(isa, values, atan),
+        F::Sign => run(isa, values, sign),
+        F::Gelu => run(isa, values, gelu),
+        F::Mish => run(isa, values, mish),
+        F::GeluApprxTanh => run(isa, values, gelu_tanh),
+        F::GeluApprxSigmoid => run(isa, values, gelu_sigmoid),
+        F::DerivativeGeluApprxSigmoid => run(isa, values, gelu_sigmoid_derivative),
+        F::DerivativeGelu => run(isa, values, gelu_derivative),
+        F::DerivativeErf => run(isa, values, erf_derivative),
+        F::Abs => values.iter_mut().for_each(|x| *x = x.abs()),
+        F::AbsReciprocalSqrt => run(isa, values, abs_rsqrt),
+        F::Silu => run(isa, values, silu),
+        F::DerivativeSilu => run(isa, values, silu_derivative),
+        F::MemsetZero => values.fill(0.0),
+        F::IsFinite | F::Unknown => return Err(unsupported(func)),
+    }
+    Ok(())
+}
+
+/// Runs `f` over all values on the chosen instruction set, with one NaN rule for all of them.
+fn run(isa: Isa, values: &mut [f32], f: impl Fn(f32) -> f32) {
+    match isa {
+        Isa::Scalar => body(values, f),
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `apply` has made sure that the CPU has the features.
+        Isa::Avx2 => unsafe { on_avx2(values, f) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Isa::Avx512 => unsafe { on_avx512(values, f) },
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => body(values, f),
+    }
+}
+
+/// A NaN argument is passed on quietly; a NaN that arises is the processor's default one. Both would otherwise depend
+/// on the operand order the compiler picks.
+#[inline(always)]
+fn body(values: &mut [f32], f: impl Fn(f32) -> f32) {
+    for v in values {
+        let x = *v;
+        let y = f(x);
+        let nan = if x.is_nan() { x.to_bits() | 0x0040_0000 } else { 0xFFC0_0000 };
+        *v = if y.is_nan() { f32::from_bits(nan) } else { y };
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn on_avx2(values: &mut [f32], f: impl Fn(f32) -> f32) {
+    body(values, f);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+fn on_avx512(values: &mut [f32], f: impl Fn(f32) -> f32) {
+    body(values, f);
+}
+
+#[inline(always)]
+fn square(x: f32) -> f32 {
+    x * x
+}
+
+#[inline(always)]
+fn relu(x: f32) -> f32 {
+    if x > 0.0 { x } else { 0.0 }
+}
+
+#[inline(always)]
+fn lrelu(x: f32) -> f32 {
+    if x <= 0.0 { (0.01 * f64::from(x)) as f32 } else { x }
+}
+
+#[inline(always)]
+fn sigmoid(x: f32) -> f32 {
+    (1.0 / (exp(-f64::from(x)) + 1.0)) as f32
+}
+
+#[inline(always)]
+fn tanh32(x: f32) -> f32 {
+    tanh(f64::from(x)) as f32
+}
+
+/// The single-precision exponential, rounded from double.
+#[inline(always)]
+pub(super) fn exp32(x: f32) -> f32 {
+    exp(f64::from(x)) as f32
+}
+
+#[inline(always)]
+fn softplus(x: f32) -> f32 {
+    let d = f64::from(x);
+    (math::log1p_unit(exp(-d.abs())) + if d <= 0.0 { 0.0 } else { d }) as f32
+}
+
+#[inline(always)]
+fn sqrt(x: f32) -> f32 {
+    x.sqrt()
+}
+
+#[inline(always)]
+fn rsqrt(x: f32) -> f32 {
+    (1.0 / f64::from(x).sqrt()) as f32
+}
+
+#[inline(always)]
+fn ln(x: f32) -> f32 {
+    math::ln(f64::from(x)) as f32
+}
+
+/// IEEE single-precision reciprocal.
+#[inline(always)]
+pub(super) fn reciprocal(x: f32) -> f32 {
+    1.0 / x
+}
+
+#[inline(always)]
+fn erf32(x: f32) -> f32 {
+    erf(f64::from(x)) as f32
+}
+
+fn sine(isa: Isa, values: &mut [f32]) {
+    let far = |x: f32| x.is_finite() && x.abs() > math::SIN_NEAR;
+    let any_far = values.iter().fold(false, |any, x| any | far(*x));
+    if any_far {
+        body(values, |x| if far(x) { math::sin_far(x) } else { math::sin(f64::from(x)) as f32 });
+    } else {
+        run(isa, values, |x| math::sin(f64::from(x)) as f32);
+    }
+}
+
+#[inline(always)]
+fn atan(x: f32) -> f32 {
+    math::atan(f64::from(x)) as f32
+}
+
+#[inline(always)]
+fn sign(x: f32) -> f32 {
+    f32::from(u8::from(x > 0.0)) - f32::from(u8::from(x < 0.0))
+}
+
+#[inline(always)]
+fn gelu(x: f32) -> f32 {
+    let d = f64::from(x);
+    (0.5 * d * (erf(d / SQRT_TWO) + 1.0)) as f32
+}
+
+/// The inner softplus is the float32-returning routine.
+#[inline(always)]
+fn mish(x: f32) -> f32 {
+    (f64::from(x) * tanh(f64::from(softplus(x)))) as f32
+}
+
+#[inline(always)]
+fn gelu_tanh(x: f32) -> f32 {
+    let d = f64::from(x);
+    (0.5 * d * (tanh((0.044715 * (d * d * d) + d) * 0.7978845608028654) + 1.0)) as f32
+}
+
+/// The inner sigmoid is the float32-returning routine, its argument stays double.
+#[inline(always)]
+fn gelu_sigmoid(x: f32) -> f32 {
+    let d = f64::from(x);
+    (d * f64::from((1.0 / (exp(-1.702 * d) + 1.0)) as f32)) as f32
+}
+
+/// (u + e^u + 1) e^u / (e^u + 1)^2, overflow of the quotient to NaN included.
+#[inline(always)]
+fn logistic_derivative(u: f64) -> f32 {
+    let e = exp(u);
+    ((u + e + 1.0) * e / ((e + 1.0) * (e + 1.0))) as f32
+}
+
+#[inline(always)]
+fn gelu_sigmoid_derivative(x: f32) -> f32 {
+    logistic_derivative(1.702 * f64::from(x))
+}
+
+/// The notes print (x e^x + 1) e^x / (e^x + 1)^2, which is 0.25 at 0 where the derivative is 0.5.
+#[inline(always)]
+fn silu_derivative(x: f32) -> f32 {
+    logistic_derivative(f64::from(x))
+}
+
+#[inline(always)]
+fn gelu_derivative(x: f32) -> f32 {
+    let d = f64::from(x);
+    (0.5 * (erf(d * std::f64::consts::FRAC_1_SQRT_2) + 1.0) + d * ONE_OVER_SQRT_TWO_PI * exp(-(d * d) / 2.0)) as f32
+}
+
+/// The inner exponential is the float32-returning routine.
+#[inline(always)]
+fn erf_derivative(x: f32) -> f32 {
+    let d = f64::from(x);
+    (f64::from(exp(-(d * d)) as f32) * TWO_OVER_SQRT_PI) as f32
+}
+
+#[inline(always)]
+fn abs_rsqrt(x: f32) -> f32 {
+    (1.0 / f64::from(x).abs().sqrt()) as f32
+}
+
+#[inline(always)]
+fn silu(x: f32) -> f32 {
+    let d = f64::from(x);
+    (d / (exp(-d) + 1.0)) as f32
+}
+
+/// x - row maximum in float32, then the single exponential; all values in place.
+pub(super) fn exponential(isa: Isa, row_max: f32, values: &mut [f32]) {
+    let isa = if isa.runs_here() { isa } else { Isa::Scalar };
+    run(isa, values, move |x| exp32(x - row_max));
+}
+
+/// 1 / x for all values in place.
+pub(super) fn reciprocals(isa: Isa, values: &mut [f32]) {
+    let isa = if isa.runs_here() { isa } else { Isa::Scalar };
+    run(isa, values, reciprocal);
+}

@@ -1,0 +1,272 @@
+//! Activation (4) and its relatives: function values of a scaled and biased operand (`activation.md`).
+
+use crate::access::{CHUNK, Dst, Input, Src, chunks, for_lanes};
+use crate::accumulate::Epilogue;
+use crate::alu::{AluOp, float_op};
+use crate::isa::Isa;
+use crate::{Code, Dtype, Error, Named, Profile, Result};
+
+mod exact;
+mod math;
+pub mod pwp;
+
+pub use exact::apply;
+
+crate::named_enum! {
+    /// The activation functions. The last two have a name in the reference but no ordinal there.
+    ActivationFunctionType {
+        Identity = 0, "Identity";
+        Square = 1, "Square";
+        Relu = 2, "Relu";
+        Lrelu = 3, "Lrelu";
+        Prelu = 4, "Prelu";
+        Sigmoid = 5, "Sigmoid";
+        Tanh = 6, "Tanh";
+        Exp = 7, "Exp";
+        Softplus = 8, "Softplus";
+        Sqrt = 9, "Sqrt";
+        Rsqrt = 10, "Rsqrt";
+        Ln = 11, "Ln";
+        Erf = 12, "Erf";
+        Sin = 13, "Sin";
+        Arctan = 14, "Arctan";
+        Sign = 15, "Sign";
+        Gelu = 16, "Gelu";
+        Mish = 17, "Mish";
+        GeluApprxTanh = 18, "Gelu_apprx_tanh";
+        GeluApprxSigmoid = 19, "Gelu_apprx_sigmoid";
+        DerivativeGeluApprxSigmoid = 20, "Derivative_Gelu_apprx_sigmoid";
+        DerivativeGelu = 21, "Derivative_Gelu";
+        DerivativeErf = 22, "Derivative_Erf";
+        Copy = 23, "Copy";
+        Abs = 24, "Abs";
+        Reciprocal = 25, "Reciprocal";
+        AbsReciprocalSqrt = 26, "Abs_reciprocal_sqrt";
+        Silu = 27, "Silu";
+        DerivativeSilu = 28, "Derivative_silu";
+        IsFinite = 29, "Is_finite";
+        Unknown = 30, "Unknown";
+        LnPrime = 254, "Ln_prime";
+        MemsetZero = 255, "MemsetZero";
+    }
+}
+
+/// What happens to an element before the function.
+pub enum Front<'a> {
+    /// in * scale + bias, each rounded to float32.
+    Affine {
+        /// Multiplier.
+        scale: Input<'a>,
+        /// Addend.
+        bias: Input<'a>,
+    },
+    /// Activate2: (in op0 imm0) op1 imm1.
+    Ops {
+        /// First and second operation; a missing scalar skips its stage.
+        stages: [(AluOp, Option<Input<'a>>, bool); 2],
+    },
+}
+
+/// Fields of an Activation.
+pub struct Activation<'a> {
+    /// The function.
+    pub func: ActivationFunctionType,
+    /// What comes before it.
+    pub front: Front<'a>,
+    /// Slope of Prelu.
+    pub alpha: Input<'a>,
+    /// What comes after it.
+    pub epilogue: Option<Epilogue<'a>>,
+    /// Piecewise tables; without them the exact forms are used.
+    pub tables: Option<&'a pwp::Tables>,
+}
+
+/// Activation (4): out = func(front(in); alpha), then the accumulate epilogue over the float32 values.
+pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    same_shape(src, dst)?;
+    let lanes = dst.lanes();
+    let front = Stages::new(&p.front, lanes, profile)?;
+    check_scalar("alpha", &p.alpha, lanes)?;
+    if let Some(e) = &p.epilogue {
+        e.check(lanes)?;
+    }
+    if matches!(p.func, ActivationFunctionType::IsFinite | ActivationFunctionType::Unknown) {
+        return Err(unsupported(p.func));
+    }
+    let table = p.tables.and_then(|t| t.get(p.func));
+    let isa = Isa::best();
+    each_lane(src, dst, p.epilogue.as_ref(), profile, |lane| {
+        let front = front.lane(lane);
+        let alpha = scalar(&p.alpha, lane);
+        move |values: &mut [f32]| {
+            front.apply(values);
+            match table {
+                Some(t) => t.apply(values),
+                None => apply(isa, p.func, alpha, values),
+            }
+        }
+    })
+}
+
+/// Reciprocal (21): exact float32 division, never a table.
+pub fn reciprocal(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    same_shape(src, dst)?;
+    let isa = Isa::best();
+    each_lane(src, dst, None, profile, |_| {
+        move |values: &mut [f32]| {
+            exact::reciprocals(isa, values);
+            Ok(())
+        }
+    })
+}
+
+/// Exponential (103): exp(in - row maximum), the difference rounded to float32, then the accumulate epilogue.
+pub fn exponential(
+    src: &Src,
+    row_max: &Input,
+    dst: &Dst,
+    epilogue: Option<&Epilogue>,
+    profile: &Profile,
+) -> Result<()> {
+    same_shape(src, dst)?;
+    check_scalar("row maximum", row_max, dst.lanes())?;
+    if let Some(e) = epilogue {
+        e.check(dst.lanes())?;
+    }
+    let isa = Isa::best();
+    each_lane(src, dst, epilogue, profile, |lane| {
+        let m = scalar(row_max, lane);
+        move |values: &mut [f32]| {
+            exact::exponential(isa, m, values);
+            Ok(())
+        }
+    })
+}
+
+/// Reads, transforms, folds and writes every lane piece by piece. `make` prepares the transformation of one lane.
+fn each_lane<F: FnMut(&mut [f32]) -> Result<()>>(
+    src: &Src,
+    dst: &Dst,
+    epilogue: Option<&Epilogue>,
+    profile: &Profile,
+    make: impl Fn(usize) -> F + Sync,
+) -> Result<()> {
+    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let mut f = make(lane);
+        let mut fold = epilogue.and_then(|e| e.lane(lane));
+        let mut buf = [0.0f32; CHUNK];
+        chunks(dst.lane_len(), |at, n| {
+            let values = &mut buf[..n];
+            src.read_f32(lane, at, values);
+            f(values)?;
+            if let Some(fold) = &mut fold {
+                fold.extend(values);
+            }
+            dst.write_f32(lane, at, values, profile.fp8());
+            Ok(())
+        })?;
+        if let Some(fold) = fold {
+            fold.finish();
+        }
+        Ok(())
+    })
+}
+
+/// The front with its operations looked up and its operands checked.
+enum Stages<'p, 'a> {
+    Affine(&'p Input<'a>, &'p Input<'a>),
+    Ops([Option<(crate::alu::FloatOp, &'p Input<'a>, bool)>; 2]),
+}
+
+/// The front of one lane.
+enum LaneFront {
+    Affine(f32, f32),
+    Ops([Option<(crate::alu::FloatOp, f32, bool)>; 2]),
+}
+
+impl<'p, 'a> Stages<'p, 'a> {
+    fn new(front: &'p Front<'a>, lanes: usize, profile: &Profile) -> Result<Self> {
+        match front {
+            Front::Affine { scale, bias } => {
+                check_scalar("scale", scale, lanes)?;
+                check_scalar("bias", bias, lanes)?;
+                Ok(Stages::Affine(scale, bias))
+            }
+            Front::Ops { stages } => {
+                let mut out = [None, None];
+                for (out, (op, imm, reverse)) in out.iter_mut().zip(stages) {
+                    let op = float_op(*op, profile)?;
+                    if let Some(imm) = imm {
+                        check_scalar("immediate", imm, lanes)?;
+                        *out = Some((op, imm, *reverse));
+                    }
+                }
+                Ok(Stages::Ops(out))
+            }
+        }
+    }
+
+    fn lane(&self, lane: usize) -> LaneFront {
+        match self {
+            Stages::Affine(scale, bias) => LaneFront::Affine(scalar(scale, lane), scalar(bias, lane)),
+            Stages::Ops(ops) => LaneFront::Ops(ops.map(|o| o.map(|(op, imm, rev)| (op, scalar(imm, lane), rev)))),
+        }
+    }
+}
+
+impl LaneFront {
+    fn apply(&self, values: &mut [f32]) {
+        match self {
+            LaneFront::Affine(scale, bias) => values.iter_mut().for_each(|v| *v = *v * scale + bias),
+            LaneFront::Ops(ops) => {
+                for (op, s, reverse) in ops.iter().flatten() {
+                    op.apply_scalar(values, *s, *reverse);
+                }
+            }
+        }
+    }
+}
+
+/// One value per lane from memory of any dtype, or a float32 immediate.
+fn check_scalar(name: &str, input: &Input, lanes: usize) -> Result<()> {
+    match input {
+        Input::Imm(i) if i.dtype != Dtype::Float32 => {
+            Err(Error::new(Code::S007, "activation function only support float32 bias/scale/alpha")
+                .received(format!("{name} {}", i.dtype)))
+        }
+        Input::View(v) if v.lanes() != lanes || v.lane_len() != 1 || v.dtype().is_packed() => {
+            Err(Error::new(Code::S002, format!("the {name} operand has one element per partition of the data"))
+                .received(format!("{} partitions of {} {}", v.lanes(), v.lane_len(), v.dtype())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn scalar(input: &Input, lane: usize) -> f32 {
+    match input {
+        Input::Imm(i) => i.as_f32(),
+        Input::View(v) => {
+            let mut one = [0.0];
+            v.read_f32(lane, 0, &mut one);
+            one[0]
+        }
+    }
+}
+
+fn same_shape(src: &Src, dst: &Dst) -> Result<()> {
+    if src.lanes() != dst.lanes() || src.lane_len() != dst.lane_len() {
+        return Err(Error::new(Code::S002, "input and output have the same partitions and elements")
+            .received(format!("{} x {} and {} x {}", src.lanes(), src.lane_len(), dst.lanes(), dst.lane_len())));
+    }
+    for d in [src.dtype(), dst.dtype()] {
+        if d.is_packed() {
+            return Err(Error::new(Code::S007, "packed dtypes belong to the MX instructions").received(d));
+        }
+    }
+    Ok(())
+}
+
+fn unsupported(func: ActivationFunctionType) -> Error {
+    Error::new(Code::S008, format!("Unsupported activation function Simulator::simulation: {}", func.name()))
+        .advice("the reference has no kernel for this function either; use another one")
+}
