@@ -83,7 +83,7 @@ fn a_strided_destination_keeps_its_gaps() {
 }
 
 fn fold(kind: Cmd, op: AluOp, state: &Accumulator) -> Option<Epilogue<'_>> {
-    Some(Epilogue { kind, op, init: None, state })
+    Some(Epilogue { kind, op, init: None, state, profile: &P })
 }
 
 #[test]
