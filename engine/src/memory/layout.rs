@@ -1,0 +1,187 @@
+//! Where a location lies in its arena, and the resolution of element patterns to bytes (`bir-json.md` 6.1).
+
+use crate::ir::{ApPair, MemoryType};
+use crate::{Code, Error, Result};
+use arrayvec::ArrayVec;
+use birsim_kernels::Dtype;
+use birsim_kernels::access::{MAX_PAIRS, Pair, Pattern};
+
+/// Placement of a memory location.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocationInfo {
+    /// Arena it lives in.
+    pub arena: u32,
+    /// Byte of its first row in the arena.
+    pub start: u64,
+    /// Bytes from one partition to the next in the arena.
+    pub row_stride: u64,
+    /// Bytes per partition of the location.
+    pub row_bytes: u64,
+    /// Partitions (rows) of the location.
+    pub rows: u64,
+    /// Memory it lives in.
+    pub ty: MemoryType,
+    /// Declared element type.
+    pub dtype: Dtype,
+}
+
+impl LocationInfo {
+    /// Size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.rows * self.row_bytes
+    }
+
+    /// Rows follow each other without gaps, so the location is one linear run of bytes.
+    pub fn is_linear(&self) -> bool {
+        self.row_stride == self.row_bytes || self.rows <= 1
+    }
+
+    /// Arena byte of a location byte.
+    pub fn arena_byte(&self, byte: u64) -> u64 {
+        if self.is_linear() || self.row_bytes == 0 {
+            self.start + byte
+        } else {
+            self.start + byte / self.row_bytes * self.row_stride + byte % self.row_bytes
+        }
+    }
+}
+
+/// Resolves an element pattern against a location, bounds included.
+///
+/// `offset` and steps count elements of `dtype`; element e lies in row e div pitch, column e mod pitch. Fails with S001
+/// when an element lies outside the location, with J011 when `dtype` does not divide the row (ruling D1).
+pub fn resolve(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Pattern> {
+    let size = dtype.size() as u64;
+    if !loc.row_bytes.is_multiple_of(size) {
+        return Err(Error::new(Code::J011, format!("the row of the tensor is not a whole number of {dtype} elements"))
+            .received(format!("{} bytes per partition", loc.row_bytes)));
+    }
+    let (lo, hi) = reach(offset, ap)?;
+    let elements = (loc.bytes() / size) as i128;
+    let empty = ap.iter().any(|p| p.num == 0);
+    if !empty && (lo < 0 || hi >= elements) {
+        return Err(Error::new(Code::S001, "the access pattern leaves its tensor").received(format!(
+            "elements {lo}..{} of a tensor of {} x {} {dtype}",
+            hi + 1,
+            loc.rows,
+            loc.row_bytes / size
+        )));
+    }
+    let num = |p: &ApPair| {
+        u32::try_from(p.num).map_err(|_| Error::new(Code::J008, "a count does not fit 32 bits").received(p.num))
+    };
+    if empty || loc.is_linear() {
+        let mut pairs: ArrayVec<Pair, MAX_PAIRS> = ArrayVec::new();
+        for p in ap {
+            let pair = Pair { stride: if empty { 0 } else { p.step * size as i64 }, num: num(p)? };
+            pairs.try_push(pair).map_err(|_| too_many(ap.len()))?;
+        }
+        let base = if empty { loc.start as i64 } else { loc.start as i64 + offset * size as i64 };
+        return Pattern::new(dtype, base, &pairs);
+    }
+    let pitch = (loc.row_bytes / size) as i64;
+    // Pairs that step whole rows move by the arena's row stride; the others must stay inside one row.
+    let (mut pairs, mut col_lo, mut col_hi) =
+        (ArrayVec::<Pair, MAX_PAIRS>::new(), offset.rem_euclid(pitch), offset.rem_euclid(pitch));
+    for p in ap {
+        let stride = if p.step % pitch == 0 {
+            (p.step / pitch) * loc.row_stride as i64
+        } else {
+            let span = p.step * (p.num - 1);
+            col_lo += span.min(0);
+            col_hi += span.max(0);
+            p.step * size as i64
+        };
+        pairs.try_push(Pair { stride, num: num(p)? }).map_err(|_| too_many(ap.len()))?;
+    }
+    if col_lo >= 0 && col_hi < pitch {
+        let base = loc.start as i64
+            + offset.div_euclid(pitch) * loc.row_stride as i64
+            + offset.rem_euclid(pitch) * size as i64;
+        return Pattern::new(dtype, base, &pairs);
+    }
+    listed(loc, dtype, offset, ap)
+}
+
+fn too_many(n: usize) -> Error {
+    Error::new(Code::J008, "an access pattern needs one to eight pairs").received(n)
+}
+
+/// Lowest and highest element of a pattern.
+fn reach(offset: i64, ap: &[ApPair]) -> Result<(i128, i128)> {
+    let (mut lo, mut hi) = (i128::from(offset), i128::from(offset));
+    for p in ap {
+        if p.num < 0 {
+            return Err(Error::new(Code::J008, "a count is negative").received(p.num));
+        }
+        let span = i128::from(p.step) * i128::from((p.num - 1).max(0));
+        lo += span.min(0);
+        hi += span.max(0);
+    }
+    Ok((lo, hi))
+}
+
+/// The general form for patterns that run across row ends of a physically placed tensor.
+fn listed(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Pattern> {
+    let size = dtype.size() as i64;
+    let nums: ArrayVec<u32, MAX_PAIRS> = ap.iter().map(|p| p.num as u32).collect();
+    let total = nums.iter().try_fold(1u64, |t, n| t.checked_mul(u64::from(*n))).filter(|t| *t <= 1 << 28);
+    let total = total.ok_or_else(|| {
+        Error::new(Code::S008, "a pattern across partition ends has more than 2^28 elements").received(nums.len())
+    })?;
+    let mut offsets = Vec::with_capacity(total as usize);
+    let mut index = [0i64; MAX_PAIRS];
+    for _ in 0..total {
+        let e = offset + ap.iter().zip(index).map(|(p, i)| p.step * i).sum::<i64>();
+        offsets.push(loc.arena_byte((e * size) as u64) as usize);
+        for (k, p) in ap.iter().enumerate().rev() {
+            index[k] += 1;
+            if index[k] < p.num {
+                break;
+            }
+            index[k] = 0;
+        }
+    }
+    Pattern::listed(dtype, &nums, offsets.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn physical() -> LocationInfo {
+        LocationInfo {
+            arena: 0,
+            start: 4096,
+            row_stride: 1000,
+            row_bytes: 32,
+            rows: 4,
+            ty: MemoryType::Sb,
+            dtype: Dtype::Float32,
+        }
+    }
+
+    #[test]
+    fn rows_of_a_physical_tensor_use_the_arena_stride() {
+        let ap = [ApPair { step: 8, num: 4 }, ApPair { step: 1, num: 8 }];
+        let p = resolve(&physical(), Dtype::Float32, 0, &ap).unwrap();
+        assert_eq!(p.byte_of(2, 3), 4096 + 2 * 1000 + 12);
+    }
+
+    #[test]
+    fn a_pattern_across_row_ends_is_listed() {
+        let ap = [ApPair { step: 1, num: 1 }, ApPair { step: 1, num: 12 }];
+        let p = resolve(&physical(), Dtype::Float32, 4, &ap).unwrap();
+        assert_eq!(p.byte_of(0, 0), 4096 + 16);
+        assert_eq!(p.byte_of(0, 4), 4096 + 1000);
+        assert_eq!(p.byte_of(0, 11), 4096 + 1000 + 28);
+    }
+
+    #[test]
+    fn the_bound_is_the_location() {
+        let ap = [ApPair { step: 8, num: 4 }, ApPair { step: 1, num: 9 }];
+        let e = resolve(&physical(), Dtype::Float32, 0, &ap).unwrap_err();
+        assert_eq!(e.code(), Code::S001);
+        assert_eq!(e.received_value(), Some("elements 0..33 of a tensor of 4 x 8 float32"));
+    }
+}

@@ -1,0 +1,11 @@
+//! Memory of one core: arenas, locations, shadows, and the resolution of access patterns.
+
+pub mod accumulate;
+pub mod arena;
+pub mod layout;
+pub mod overlap;
+pub mod shadow;
+
+pub use arena::ArenaMem;
+pub use layout::{LocationInfo, resolve};
+pub use shadow::Shadow;

@@ -1,0 +1,783 @@
+//! From a module to the program and the rows to spawn.
+//!
+//! Rows are written engine-major per segment, so every (segment, engine) is one range of the instruction table.
+
+use super::expr::Ex;
+use super::program::*;
+use super::scope::{Layout, Scope, declare};
+use super::{OperandRange, SyncSet};
+use crate::ir::{
+    Axis, Block, Engine, Expr, Function, Instruction, Module, Opcode, SyncKind, UpdateMode, Value, WaitMode,
+};
+use crate::memory::overlap::{Overlap, classify};
+use crate::{Code, Error, Result};
+use hashbrown::HashMap;
+use std::borrow::Cow;
+
+/// Which order functions run in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By queues and semaphores where a function has sync information, else in list order.
+    #[default]
+    Auto,
+    /// By queues and semaphores.
+    Sync,
+    /// In list order; waits and updates are ignored.
+    Program,
+}
+
+/// State of compilation that later pieces of the program continue from.
+pub struct Compiler {
+    /// Memory and register layout.
+    pub layout: Layout,
+    /// Names per function.
+    pub scopes: Vec<Scope>,
+    order: Order,
+    functions: HashMap<String, u32>,
+    /// Block name to block, per function, for pieces appended later.
+    entry_blocks: HashMap<String, u32>,
+    /// (queue, DMABlock name) to payload.
+    dma_blocks: HashMap<(String, String), u32>,
+    triggers: HashMap<String, u32>,
+    queues: HashMap<String, u32>,
+    queue_semaphores: Vec<Vec<u32>>,
+    /// Trigger that owns a DMABlock, by payload.
+    owner: HashMap<u32, u32>,
+    partition_dims: Vec<u32>,
+    entry_by_sync: bool,
+}
+
+/// Where the compiler stands while it walks one function.
+pub struct Context<'a> {
+    /// The program being built.
+    pub program: &'a mut Program,
+    /// Memory layout.
+    pub layout: &'a Layout,
+    compiler: Shared<'a>,
+    function: u32,
+    by_sync: bool,
+    axes: Vec<(String, u32)>,
+    /// Blocks in scope, innermost list last.
+    blocks: Vec<HashMap<String, u32>>,
+    depth: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    scopes: &'a [Scope],
+    functions: &'a HashMap<String, u32>,
+    dma_blocks: &'a HashMap<(String, String), u32>,
+    triggers: &'a HashMap<String, u32>,
+    queues: &'a HashMap<String, u32>,
+    queue_semaphores: &'a [Vec<u32>],
+    owner: &'a HashMap<u32, u32>,
+    partition_dims: &'a [u32],
+}
+
+/// Loops, calls and DMA blocks nest at most this deep.
+const MAX_NESTING: u32 = 64;
+
+impl Compiler {
+    /// Compiles a whole module.
+    pub fn new(module: &Module, layout: Layout, order: Order) -> Result<(Self, Program)> {
+        let mut program = Program::default();
+        let mut this = Compiler {
+            layout,
+            scopes: Vec::new(),
+            order,
+            functions: HashMap::new(),
+            entry_blocks: HashMap::new(),
+            dma_blocks: HashMap::new(),
+            triggers: HashMap::new(),
+            queues: HashMap::new(),
+            queue_semaphores: Vec::new(),
+            owner: HashMap::new(),
+            partition_dims: Vec::new(),
+            entry_by_sync: false,
+        };
+        let entry = module.entry().ok_or_else(|| Error::new(Code::J003, "the module has no function"))?;
+        let rest = module.functions.iter().filter(|f| !std::ptr::eq(*f, entry));
+        let functions: Vec<&Function> = std::iter::once(entry).chain(rest).chain(&module.nki_functions).collect();
+        for f in &functions {
+            let id = program.functions.len() as u32;
+            let in_function = |e: Error| e.at(|p| p.function = Some(f.name.clone()));
+            let mut scope = Scope::default();
+            declare(&mut program, &mut this.layout, &mut scope, &f.allocations, &f.arguments).map_err(in_function)?;
+            this.remember_dims(&f.allocations);
+            this.scopes.push(scope);
+            program.functions.push(FunctionPlan { name: f.name.as_str().into(), list: 0 });
+            if this.functions.insert(f.name.clone(), id).is_some() {
+                return Err(Error::new(Code::J007, format!("the function {} is declared twice", f.name))
+                    .received(&f.name));
+            }
+        }
+        this.find_triggers(&functions, &mut program);
+        this.compile_queues(module, &mut program)?;
+        for (id, f) in functions.iter().enumerate() {
+            let by_sync = this.by_sync(&f.blocks);
+            if id == 0 {
+                this.entry_by_sync = by_sync;
+            }
+            let mut cx = this.context(&mut program, id as u32, by_sync);
+            let (list, names) = cx.block_list(&f.blocks).map_err(|e| e.at(|p| p.function = Some(f.name.clone())))?;
+            program.functions[id].list = list;
+            if id == 0 {
+                this.entry_blocks = names;
+            }
+        }
+        Ok((this, program))
+    }
+
+    /// Compiles one more block of the entry function, with the storage it declares.
+    pub fn append(&mut self, program: &mut Program, storages: &[crate::ir::Storage], block: &Block) -> Result<()> {
+        declare(program, &mut self.layout, &mut self.scopes[0], storages, &[])?;
+        self.remember_dims(storages);
+        let by_sync = match self.order {
+            Order::Auto if program.lists[program.functions[0].list as usize].is_empty() => {
+                self.entry_by_sync = self.by_sync(std::slice::from_ref(block));
+                self.entry_by_sync
+            }
+            Order::Auto => self.entry_by_sync || self.by_sync(std::slice::from_ref(block)),
+            other => other == Order::Sync,
+        };
+        let outer = self.entry_blocks.clone();
+        let mut cx = self.context(program, 0, by_sync);
+        cx.blocks.push(outer);
+        let (list, names) = cx.block_list(std::slice::from_ref(block))?;
+        let new = std::mem::take(&mut program.lists[list as usize]);
+        let main = program.functions[0].list as usize;
+        program.lists[main].extend(new);
+        self.entry_blocks.extend(names);
+        Ok(())
+    }
+
+    fn remember_dims(&mut self, storages: &[crate::ir::Storage]) {
+        for s in storages {
+            if let crate::ir::Storage::Set(set) = s {
+                self.partition_dims.push(set.partition_dim.min(u64::from(u32::MAX)) as u32);
+            }
+        }
+    }
+
+    fn by_sync(&self, blocks: &[Block]) -> bool {
+        fn any(blocks: &[Block]) -> bool {
+            blocks.iter().flat_map(|b| &b.instructions).any(|i| {
+                !i.sync.on_wait.is_empty() || !i.sync.on_update.is_empty() || any(&i.blocks)
+            })
+        }
+        match self.order {
+            Order::Auto => any(blocks),
+            other => other == Order::Sync,
+        }
+    }
+
+    fn context<'a>(&'a self, program: &'a mut Program, function: u32, by_sync: bool) -> Context<'a> {
+        Context {
+            program,
+            layout: &self.layout,
+            compiler: Shared {
+                scopes: &self.scopes,
+                functions: &self.functions,
+                dma_blocks: &self.dma_blocks,
+                triggers: &self.triggers,
+                queues: &self.queues,
+                queue_semaphores: &self.queue_semaphores,
+                owner: &self.owner,
+                partition_dims: &self.partition_dims,
+            },
+            function,
+            by_sync,
+            axes: Vec::new(),
+            blocks: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    fn find_triggers(&mut self, functions: &[&Function], program: &mut Program) {
+        fn walk(blocks: &[Block], found: &mut Vec<String>) {
+            for i in blocks.iter().flat_map(|b| &b.instructions) {
+                if i.opcode == Opcode::DMATrigger {
+                    found.push(i.name.clone());
+                }
+                walk(&i.blocks, found);
+            }
+        }
+        let mut names = Vec::new();
+        functions.iter().for_each(|f| walk(&f.blocks, &mut names));
+        for n in names {
+            let next = program.triggers.len() as u32;
+            if let hashbrown::hash_map::Entry::Vacant(v) = self.triggers.entry(n) {
+                program.triggers.push(v.key().as_str().into());
+                v.insert(next);
+            }
+        }
+    }
+
+    fn compile_queues(&mut self, module: &Module, program: &mut Program) -> Result<()> {
+        for q in &module.queues {
+            let in_queue = |e: Error| e.at(|p| p.block = Some(format!("queue {}", q.name)));
+            let id = program.queues.len() as u32;
+            program.queues.push(q.name.as_str().into());
+            self.queues.insert(q.name.clone(), id);
+            self.queue_semaphores.push(q.use_special_sema.iter().chain(&q.semaphores).copied().collect());
+            let mut found = Vec::new();
+            let mut cx = self.context(program, 0, false);
+            for i in q.blocks.iter().flat_map(|b| &b.instructions) {
+                if i.opcode != Opcode::DMABlock {
+                    return Err(in_queue(
+                        Error::new(Code::J009, "a queue holds DMABlock instructions only")
+                            .received(i.opcode)
+                            .at(|p| p.instruction = Some(i.name.clone())),
+                    ));
+                }
+                let payload = cx.dma_block(i).map_err(in_queue)?;
+                let trigger = match i.field("dma_trigger") {
+                    Some(Value::Str(t)) => self.triggers.get(&t).copied(),
+                    _ => None,
+                };
+                found.push((i.name.clone(), payload, trigger));
+            }
+            for (name, payload, trigger) in found {
+                self.dma_blocks.insert((q.name.clone(), name), payload);
+                if let Some(t) = trigger {
+                    self.owner.insert(payload, t);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Context<'_> {
+    /// Names of the function being compiled.
+    pub fn scope(&self) -> &Scope {
+        &self.compiler.scopes[self.function as usize]
+    }
+
+    /// Declared partition dimension of a set.
+    pub fn partition_dim(&self, set: u32) -> usize {
+        self.compiler.partition_dims.get(set as usize).map_or(0, |d| *d as usize)
+    }
+
+    /// An axis by name, innermost first.
+    pub fn axis(&self, name: &str) -> Result<u32> {
+        self.axes.iter().rev().find(|(n, _)| n == name).map(|(_, a)| *a).ok_or_else(|| {
+            Error::new(Code::J006, format!("no enclosing loop has an axis named {name}")).received(name)
+        })
+    }
+
+    fn block_named(&self, name: &str) -> Result<u32> {
+        self.blocks.iter().rev().find_map(|names| names.get(name)).copied().ok_or_else(|| {
+            Error::new(Code::J006, format!("there is no block named {name} in this function")).received(name)
+        })
+    }
+
+    /// Compiles a list of blocks; returns its index and the names it declares.
+    fn block_list(&mut self, blocks: &[Block]) -> Result<(u32, HashMap<String, u32>)> {
+        self.depth += 1;
+        if self.depth > MAX_NESTING {
+            return Err(Error::new(Code::J014, "loops nest more than 64 deep"));
+        }
+        let mut names = HashMap::new();
+        let mut ids = Vec::with_capacity(blocks.len());
+        for b in blocks {
+            let id = self.program.blocks.len() as u32;
+            ids.push(id);
+            names.entry(b.name.clone()).or_insert(id);
+            self.program.blocks.push(BlockPlan {
+                name: b.name.as_str().into(),
+                function: self.function,
+                first_segment: 0,
+                segments: 0,
+                by_sync: self.by_sync,
+                arguments: Box::default(),
+            });
+        }
+        self.blocks.push(names);
+        for (id, b) in ids.iter().zip(blocks) {
+            self.block(*id, b).map_err(|e| e.at(|p| p.block = Some(b.name.clone())))?;
+        }
+        let names = self.blocks.pop().unwrap_or_default();
+        self.depth -= 1;
+        self.program.lists.push(ids);
+        Ok((self.program.lists.len() as u32 - 1, names))
+    }
+
+    fn block(&mut self, id: u32, block: &Block) -> Result<()> {
+        let mut arguments = Vec::new();
+        for a in &block.arguments {
+            let reg = self.register(&a.name)?;
+            let mut incoming = Vec::new();
+            for (value, pred) in &a.incoming {
+                incoming.push((self.operand(value)?, self.block_named(pred)?));
+            }
+            arguments.push((reg, incoming.into_boxed_slice()));
+        }
+        let list = expand_parallel(&block.instructions)?;
+        let mut segments = Vec::new();
+        let mut queues: [Vec<(u32, &Instruction)>; QUEUES] = Default::default();
+        for (index, i) in list.iter().enumerate() {
+            if is_join(i, self.by_sync) {
+                let mut segment = self.segment(id, &mut queues)?;
+                segment.join = Some(self.instruction(id, index as u32, i)?);
+                segments.push(segment);
+            } else {
+                let queue = if self.by_sync { queue_of(i.engine) } else { 0 };
+                queues[queue].push((index as u32, i));
+            }
+        }
+        if segments.is_empty() || queues.iter().any(|q| !q.is_empty()) {
+            segments.push(self.segment(id, &mut queues)?);
+        }
+        let plan = &mut self.program.blocks[id as usize];
+        plan.first_segment = self.program.segments.len() as u32;
+        plan.segments = segments.len() as u32;
+        plan.arguments = arguments.into();
+        self.program.segments.extend(segments);
+        Ok(())
+    }
+
+    fn segment(&mut self, block: u32, queues: &mut [Vec<(u32, &Instruction)>; QUEUES]) -> Result<Segment> {
+        let mut segment = Segment::default();
+        for (range, queue) in segment.ranges.iter_mut().zip(queues) {
+            range.next = self.program.insts.len() as u32;
+            for (index, i) in queue.drain(..) {
+                self.instruction(block, index, i)?;
+            }
+            range.end = self.program.insts.len() as u32;
+        }
+        Ok(segment)
+    }
+
+    /// Compiles one instruction and everything inside it; returns its row.
+    fn instruction(&mut self, block: u32, index: u32, i: &Instruction) -> Result<u32> {
+        self.instruction_inner(block, index, i).map_err(|e| {
+            e.at(|p| {
+                p.instruction = Some(i.name.clone());
+                p.opcode = Some(i.opcode.name().to_string());
+            })
+        })
+    }
+
+    fn instruction_inner(&mut self, block: u32, index: u32, i: &Instruction) -> Result<u32> {
+        let (control, body) = self.control(i)?;
+        let fields = self.fields(i)?;
+        let mut predicates = Vec::new();
+        for p in &i.predicates {
+            predicates.push(CompiledPredicate { ex: self.expr(&p.expr)?, op: p.op });
+        }
+        let first = self.program.operands.len() as u32;
+        for (role, list) in [("ins", &i.ins), ("outs", &i.outs), ("indirection_ins", &i.indirection_ins)] {
+            for (k, o) in list.iter().enumerate() {
+                let compiled = self.operand(o).map_err(|e| e.operand(format!("{role}[{k}]")))?;
+                let compiled = match compiled {
+                    Opnd::Faulty(e) => Opnd::Faulty(Box::new(e.operand(format!("{role}[{k}]")))),
+                    fine => fine,
+                };
+                self.program.operands.push(compiled);
+            }
+        }
+        let operands = OperandRange {
+            first,
+            ins: count(i.ins.len())?,
+            outs: count(i.outs.len())?,
+            indirect: count(i.indirection_ins.len())?,
+        };
+        let sync = self.sync(i)?;
+        let mut inst = Inst {
+            opcode: i.opcode,
+            engine: i.engine,
+            name: i.name.as_str().into(),
+            fields,
+            operands,
+            sync,
+            predicates: predicates.into(),
+            stage: 0,
+            all_static: false,
+            body,
+            control,
+            block,
+            index,
+            source: i.debug.as_ref().and_then(|d| {
+                Some(format!("{}:{}", d.filename.as_deref()?, d.lineno.unwrap_or(0)).into_boxed_str())
+            }),
+        };
+        (inst.stage, inst.all_static) = self.staging(&inst);
+        self.program.insts.push(inst);
+        Ok(self.program.insts.len() as u32 - 1)
+    }
+
+    /// Which static inputs overlap an output so that they must be copied before the kernel writes (ruling D34).
+    fn staging(&self, inst: &Inst) -> (u32, bool) {
+        let p = &self.program;
+        let place = |o: &Opnd| match o {
+            Opnd::Static { loc, pattern } => Some((self.layout.placements[*loc as usize].arena, *pattern)),
+            _ => None,
+        };
+        let all: Vec<&Opnd> = p.ins(inst).iter().chain(p.outs(inst)).collect();
+        let all_static = all.iter().all(|o| !matches!(o, Opnd::Dynamic(_)));
+        let mut stage = 0;
+        for (k, src) in p.ins(inst).iter().enumerate().take(32) {
+            let Some((arena, sp)) = place(src) else { continue };
+            for (oa, op) in p.outs(inst).iter().filter_map(place) {
+                if oa != arena {
+                    continue;
+                }
+                let class = classify(&p.patterns[sp as usize], &p.patterns[op as usize]);
+                let in_place = class == Overlap::Identical && inst.opcode.is_elementwise();
+                if class != Overlap::Disjoint && !in_place {
+                    stage |= 1 << k;
+                }
+            }
+        }
+        (stage, all_static)
+    }
+
+    fn fields(&self, i: &Instruction) -> Result<Box<[FieldValue]>> {
+        let row = i.opcode.row();
+        let mut out = Vec::with_capacity(row.fields.len());
+        for (k, f) in row.fields.iter().enumerate() {
+            let value = i.fields.get(k).cloned().flatten().or_else(|| f.default.value());
+            out.push(match value {
+                None => FieldValue::Absent,
+                Some(Value::Bool(b)) => FieldValue::Int(i64::from(b)),
+                Some(Value::Int(v)) => FieldValue::Int(v),
+                Some(Value::Enum(o)) => FieldValue::Int(i64::from(o)),
+                Some(Value::Float(x)) => FieldValue::Float(x),
+                // Control instructions compile their own expressions.
+                Some(Value::Expr(e)) if !matches!(f.key, "cond") => {
+                    FieldValue::Ex(self.expr(&e).map_err(|e| e.operand(f.key))?)
+                }
+                Some(Value::Ints(list)) => {
+                    let list: Result<Vec<Ex>> = list.iter().map(|e| self.expr(e)).collect();
+                    FieldValue::Exs(list.map_err(|e| e.operand(f.key))?.into())
+                }
+                Some(other) => FieldValue::Cold(Box::new(other)),
+            });
+        }
+        Ok(out.into())
+    }
+
+    fn sync(&mut self, i: &Instruction) -> Result<SyncSet> {
+        let mut set = SyncSet {
+            wait: self.program.waits.len() as u32,
+            update: self.program.updates.len() as u32,
+            waits: count(i.sync.on_wait.len())?,
+            updates: count(i.sync.on_update.len())?,
+            ends_window: ends_window(i.opcode),
+            slow_wait: false,
+        };
+        for w in &i.sync.on_wait {
+            let reg = match (&w.regref, w.mode) {
+                (Some(r), WaitMode::SemGeReg) => Some(self.register(r)?),
+                (None, WaitMode::SemGeReg) => {
+                    return Err(Error::new(Code::J003, "a sem-ge-reg wait names its register in regref"));
+                }
+                _ => None,
+            };
+            if w.kind == SyncKind::Event || w.mode != WaitMode::SemGeImm {
+                set.slow_wait = true;
+                set.ends_window = true;
+            }
+            self.program.waits.push(Wait { kind: w.kind, id: w.id, mode: w.mode, value: w.value, reg });
+        }
+        for u in &i.sync.on_update {
+            let plain = u.kind == SyncKind::Semaphore
+                && u.target_core.is_none()
+                && (u.mode == UpdateMode::SemAddImm || (u.mode == UpdateMode::SemInc && u.value == 1));
+            set.ends_window |= !plain;
+            let (kind, id, mode, value, target_core) = (u.kind, u.id, u.mode, u.value, u.target_core);
+            self.program.updates.push(Update { kind, id, mode, value, target_core });
+        }
+        for id in i.sync.on_wait.iter().map(|w| w.id).chain(i.sync.on_update.iter().map(|u| u.id)) {
+            if id > 255 {
+                return Err(Error::new(Code::J011, "semaphore and event ids are 0..255").received(id));
+            }
+        }
+        Ok(set)
+    }
+
+    /// What the instruction does to control flow; compiles its body, if any.
+    fn control(&mut self, i: &Instruction) -> Result<(Control, Option<u32>)> {
+        let text = |key: &str| match i.field(key) {
+            Some(Value::Str(s)) => Some(s),
+            _ => None,
+        };
+        let need = |key: &str| {
+            text(key).ok_or_else(|| Error::new(Code::J003, format!("the key {key} is missing")).operand(key))
+        };
+        Ok(match i.opcode {
+            Opcode::Loop | Opcode::DynamicForLoop => {
+                let key = if i.opcode == Opcode::Loop { "LoopAxis" } else { "DynamicForLoopAxis" };
+                let axis = match i.field(key) {
+                    Some(Value::Axis(a)) => Some(*a),
+                    _ => None,
+                };
+                let control = self.loop_control(i.opcode, axis.as_ref())?;
+                let Control::Loop { axis: id, .. } = &control else { return Ok((control, None)) };
+                self.axes.push((axis.map_or_else(String::new, |a| a.name), *id));
+                let (list, _) = self.block_list(&i.blocks)?;
+                self.axes.pop();
+                (control, Some(list))
+            }
+            Opcode::DoWhile => {
+                let cond = match i.field("cond") {
+                    Some(Value::Expr(e)) => self.expr(&e).map_err(|e| e.operand("cond"))?,
+                    Some(Value::Int(c)) => Ex::C(c),
+                    _ => return Err(Error::new(Code::J003, "the key cond is missing").operand("cond")),
+                };
+                let (list, _) = self.block_list(&i.blocks)?;
+                (Control::DoWhile(cond), Some(list))
+            }
+            Opcode::UnconditionalBranch => (Control::Jump(self.block_named(&need("target")?)?), None),
+            Opcode::CompareAndBranch => {
+                let target = |key: &str| match text(key) {
+                    Some(n) if !n.is_empty() => self.block_named(&n).map(Some).map_err(|e| e.operand(key)),
+                    _ => Ok(None),
+                };
+                (Control::Branch { on_true: target("on_true")?, on_false: target("on_false")? }, None)
+            }
+            Opcode::Break => (Control::Break, None),
+            Opcode::Return => (Control::Return, None),
+            Opcode::Exit => (Control::Exit, None),
+            Opcode::Call => self.call(i, &need("target")?, i.field("arguments"))?,
+            Opcode::NKIKernel => {
+                let Some(name) = text("func").filter(|f| !f.is_empty()) else {
+                    return Err(Error::new(Code::J003, "an NKIKernel names its function in func (250)").operand("func"));
+                };
+                let mut pairs = Vec::new();
+                for key in ["func_args", "func_outs"] {
+                    self.kernel_bindings(i, &name, key, &mut pairs)?;
+                }
+                self.call(i, &name, Some(Value::Map(pairs)))?
+            }
+            Opcode::DMATrigger => {
+                let queue = text("queue").unwrap_or_default();
+                let names = match i.field("dma_blocks") {
+                    Some(Value::Strs(n)) => n,
+                    _ => Vec::new(),
+                };
+                let mut blocks = Vec::new();
+                for n in &names {
+                    let key = (queue.clone(), n.clone());
+                    blocks.push(*self.compiler.dma_blocks.get(&key).ok_or_else(|| {
+                        Error::new(Code::J006, format!("the queue {queue} has no DMABlock named {n}"))
+                            .received(n)
+                            .operand("dma_blocks")
+                    })?);
+                }
+                let trigger = self.compiler.triggers.get(&i.name).copied().unwrap_or_default();
+                (Control::Trigger { trigger, blocks: blocks.into() }, None)
+            }
+            Opcode::SwitchQueueInstance | Opcode::ResetQueueInstance => (self.rewind(i)?, None),
+            Opcode::DMABlock => {
+                return Err(Error::new(Code::J009, "a DMABlock stands in a queue, not in a block")
+                    .advice("move it to the module's queues and fire it with a DMATrigger"));
+            }
+            _ => (Control::None, None),
+        })
+    }
+
+    fn loop_control(&mut self, opcode: Opcode, axis: Option<&Axis>) -> Result<Control> {
+        let id = self.program.axes.len() as u32;
+        self.program.axes.push(axis.map_or("", |a| a.name.as_str()).into());
+        let Some(a) = axis else {
+            let zero = || Ex::C(0);
+            return Ok(Control::Loop { axis: id, lb: zero(), ub: zero(), stride: zero(), degenerate: true });
+        };
+        let (lb, ub, stride) = (self.expr(&a.lb)?, self.expr(&a.ub)?, self.expr(&a.stride)?);
+        if opcode == Opcode::DynamicForLoop {
+            check_dynamic_bound(&a.ub)?;
+        }
+        let constants = [lb.as_const(), ub.as_const(), stride.as_const()];
+        if opcode == Opcode::Loop && constants.iter().any(Option::is_none) {
+            return Err(Error::new(Code::J012, "the bounds of a Loop are constants")
+                .advice("use DynamicForLoop for bounds that depend on registers or outer axes"));
+        }
+        if stride.as_const().is_some_and(|s| s < 0) {
+            return Err(Error::new(Code::J011, "the stride of a loop is not negative").received(&a.name));
+        }
+        let degenerate = opcode == Opcode::Loop && constants == [Some(0); 3];
+        Ok(Control::Loop { axis: id, lb, ub, stride, degenerate })
+    }
+
+    fn call(&self, _: &Instruction, target: &str, arguments: Option<Value>) -> Result<(Control, Option<u32>)> {
+        let function = *self.compiler.functions.get(target).ok_or_else(|| {
+            Error::new(Code::J006, format!("there is no function named {target}")).received(target).operand("target")
+        })?;
+        let pairs = match arguments {
+            Some(Value::Map(m)) => m,
+            _ => Vec::new(),
+        };
+        let set = |scope: &Scope, name: &str, what: &str| {
+            let direct = scope.sets.get(name).copied();
+            let by_loc = || scope.locations.get(name).map(|l| self.program.locations[*l as usize].set);
+            direct.or_else(by_loc).ok_or_else(|| {
+                Error::new(Code::J006, format!("there is no {what} tensor set named {name}"))
+                    .received(name)
+                    .operand("arguments")
+            })
+        };
+        let mut bindings = Vec::new();
+        for (formal, actual) in &pairs {
+            let f = set(&self.compiler.scopes[function as usize], formal, "formal")?;
+            let a = set(self.scope(), actual, "actual")?;
+            bindings.push((f, a));
+        }
+        Ok((Control::Call { function, bindings: bindings.into() }, None))
+    }
+
+    /// Argument maps of an NKIKernel: maps, or lists of set names in formal order.
+    fn kernel_bindings(&self, i: &Instruction, callee: &str, key: &str, out: &mut Vec<(String, String)>) -> Result<()> {
+        match i.field(key) {
+            Some(Value::Map(m)) => out.extend(m),
+            Some(Value::Strs(names)) => {
+                let f = *self.compiler.functions.get(callee).ok_or_else(|| {
+                    Error::new(Code::J006, format!("there is no function named {callee}")).received(callee)
+                })?;
+                let scope = &self.compiler.scopes[f as usize];
+                let mut formals: Vec<(u32, &String)> = scope
+                    .sets
+                    .iter()
+                    .filter(|(_, s)| self.program.sets[**s as usize].formal)
+                    .map(|(n, s)| (*s, n))
+                    .collect();
+                formals.sort();
+                let done = out.len();
+                out.extend(formals.iter().skip(done).map(|(_, n)| (*n).clone()).zip(names));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn rewind(&self, i: &Instruction) -> Result<Control> {
+        let queue = match i.field("queue") {
+            Some(Value::Str(q)) => q,
+            _ => String::new(),
+        };
+        let names = match i.field("instance").or_else(|| i.field("instance_name")) {
+            Some(Value::Strs(n)) => n,
+            Some(Value::Str(n)) => vec![n],
+            Some(Value::Json(serde_json::Value::Array(a))) => {
+                a.iter().filter_map(|v| v.as_str().map(str::to_string)).collect()
+            }
+            Some(Value::Json(serde_json::Value::String(n))) => vec![n],
+            _ => Vec::new(),
+        };
+        let mut triggers: Vec<u32> = Vec::new();
+        for n in names {
+            let key = (queue.clone(), n);
+            triggers.extend(self.compiler.dma_blocks.get(&key).and_then(|p| self.compiler.owner.get(p)));
+        }
+        triggers.sort_unstable();
+        triggers.dedup();
+        let mut clear = Vec::new();
+        if i.opcode == Opcode::SwitchQueueInstance {
+            if let Some(q) = self.compiler.queues.get(&queue) {
+                clear.extend(&self.compiler.queue_semaphores[*q as usize]);
+            }
+            if i.field("no_rearm") == Some(Value::Bool(true)) {
+                triggers.clear();
+            }
+        }
+        Ok(Control::Rewind { clear: clear.into(), triggers: triggers.into() })
+    }
+
+    /// Compiles a DMABlock of a queue with its descriptors; returns its payload.
+    fn dma_block(&mut self, i: &Instruction) -> Result<u32> {
+        let mut descriptors = Vec::new();
+        for d in i.blocks.iter().flat_map(|b| &b.instructions) {
+            if !(Opcode::DMADescriptorCopy.ordinal()..=Opcode::DMADescriptorReplicate.ordinal())
+                .contains(&d.opcode.ordinal())
+            {
+                return Err(Error::new(Code::J009, "a DMABlock holds DMADescriptor instructions only")
+                    .received(d.opcode)
+                    .at(|p| p.instruction = Some(d.name.clone())));
+            }
+            descriptors.push(self.instruction(u32::MAX, descriptors.len() as u32, d)?);
+        }
+        let mut plain = Instruction::new(i.name.clone(), Opcode::NoOp, i.engine);
+        plain.sync = i.sync.clone();
+        let row = self.instruction(u32::MAX, 0, &plain)?;
+        let inst = &mut self.program.insts[row as usize];
+        inst.opcode = Opcode::DMABlock;
+        inst.control = Control::Descriptors(descriptors.into());
+        Ok(row)
+    }
+}
+
+fn count(n: usize) -> Result<u16> {
+    u16::try_from(n).map_err(|_| Error::new(Code::J009, "an instruction has at most 65535 operands or syncs").received(n))
+}
+
+/// The upper bound of a DynamicForLoop is c + coeff * register (error 1910 of the reference).
+fn check_dynamic_bound(ub: &Expr) -> Result<()> {
+    let ok = match ub {
+        Expr::Affine { terms, .. } => matches!(terms.as_slice(), [(Expr::Register(_), _)]),
+        Expr::Register(_) => true,
+        _ => false,
+    };
+    if ok { Ok(()) } else { Err(Error::new(Code::S010, "the upper bound of the loop is not one register term")) }
+}
+
+fn queue_of(engine: Engine) -> usize {
+    Engine::QUEUES.iter().position(|e| *e == engine).unwrap_or(QUEUES - 1)
+}
+
+/// Instructions every engine takes part in.
+fn is_join(i: &Instruction, by_sync: bool) -> bool {
+    let control = matches!(
+        i.opcode,
+        Opcode::Loop | Opcode::DynamicForLoop | Opcode::DoWhile | Opcode::Call | Opcode::NKIKernel
+    );
+    control || (by_sync && matches!(i.engine, Engine::All | Engine::Unassigned))
+}
+
+fn ends_window(opcode: Opcode) -> bool {
+    opcode.is_terminator()
+        || matches!(
+            opcode,
+            Opcode::GroupResetSemaphores
+                | Opcode::SwitchQueueInstance
+                | Opcode::ResetQueueInstance
+                | Opcode::AllEngineBarrier
+                | Opcode::CoreBarrier
+                | Opcode::DMATrigger
+                | Opcode::CollectiveCompute
+                | Opcode::CollectiveSend
+                | Opcode::CollectiveRecv
+                | Opcode::GPSIMDSB2SB
+        )
+}
+
+/// Parallel loops run instruction-major (ruling D43): every instruction of the body gets the loop to itself.
+fn expand_parallel(list: &[Instruction]) -> Result<Vec<Cow<'_, Instruction>>> {
+    let mut out = Vec::with_capacity(list.len());
+    for i in list {
+        if i.opcode != Opcode::Loop || i.field("isParallel") != Some(Value::Bool(true)) {
+            out.push(Cow::Borrowed(i));
+            continue;
+        }
+        for b in &i.blocks {
+            for inner in expand_parallel(&b.instructions)? {
+                if inner.opcode.is_terminator() {
+                    return Err(Error::new(Code::U002, "a branch inside a parallel loop is not modelled")
+                        .received(inner.opcode)
+                        .at(|p| p.instruction = Some(inner.name.clone())));
+                }
+                let mut shell = i.clone();
+                shell.set("isParallel", Value::Bool(false));
+                shell.blocks = vec![Block {
+                    name: b.name.clone(),
+                    arguments: Vec::new(),
+                    instructions: vec![inner.into_owned()],
+                    extra: Default::default(),
+                }];
+                out.push(Cow::Owned(shell));
+            }
+        }
+    }
+    Ok(out)
+}
+

@@ -1,0 +1,145 @@
+//! Components: all state of the machine that a query can see (`design.md` 3).
+
+use crate::ir::{Engine, Opcode};
+use bevy_ecs::prelude::Component;
+
+/// Instruction: what it is. Immutable after spawn.
+#[derive(Component, Clone, Copy, Debug)]
+pub struct Op {
+    /// InstructionType.
+    pub opcode: Opcode,
+    /// Engine as written.
+    pub engine: Engine,
+}
+
+/// Instruction: handle of its payload in [`super::Program::insts`].
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Payload(pub u32);
+
+/// Instruction: its waits and updates as ranges of the program's tables.
+#[derive(Component, Clone, Copy, Debug, Default)]
+pub struct SyncSet {
+    /// First wait.
+    pub wait: u32,
+    /// Number of waits.
+    pub waits: u16,
+    /// Number of updates.
+    pub updates: u16,
+    /// First update.
+    pub update: u32,
+    /// The issue window ends after this instruction.
+    pub ends_window: bool,
+    /// Has a wait that must be re-evaluated or consumed outside the window's bookkeeping.
+    pub slow_wait: bool,
+}
+
+/// Instruction: place in its operand table.
+#[derive(Component, Clone, Copy, Debug, Default)]
+pub struct OperandRange {
+    /// First operand.
+    pub first: u32,
+    /// Number of `ins`.
+    pub ins: u16,
+    /// Number of `outs`, which follow the `ins`.
+    pub outs: u16,
+    /// Number of `indirection_ins`, which follow the `outs`.
+    pub indirect: u16,
+}
+
+/// Instruction: function, block and position it was written at.
+#[derive(Component, Clone, Copy, Debug)]
+pub struct SourceRef {
+    /// Block of the program.
+    pub block: u32,
+    /// Position inside the block.
+    pub index: u32,
+}
+
+/// Engine: which engine this entity is.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineId(pub Engine);
+
+/// Engine: rows still to issue in the present segment.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// Next row of the instruction table.
+    pub next: u32,
+    /// End of the engine's range.
+    pub end: u32,
+}
+
+/// Engine: what it is doing.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Status {
+    /// Its head can run, or was not polled yet.
+    #[default]
+    Ready,
+    /// Its head waits for the wait with this index.
+    Waiting(u32),
+    /// Its head waits for the other engines at a barrier or exit.
+    Joining,
+    /// Nothing left in this segment.
+    Finished,
+}
+
+/// Engine: scalar registers. Entries are 64 bits wide; 32-bit registers use the low half.
+#[derive(Component, Clone, Debug, Default)]
+pub struct RegisterFile {
+    /// Physical registers, all ones until written (ruling D48).
+    pub physical: Vec<u32>,
+    /// Symbolic registers, by slot.
+    pub symbolic: Vec<u64>,
+}
+
+/// Semaphore: its value.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SemValue(pub u32);
+
+/// Semaphore or event: was set since the start.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Touched(pub bool);
+
+/// Event: its bit.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventBit(pub bool);
+
+/// Location: its placement.
+#[derive(Component, Clone, Debug)]
+pub struct Placement(pub crate::memory::LocationInfo);
+
+/// Location: what happened to it.
+#[derive(Component, Clone, Copy, Debug, Default)]
+pub struct LocationState {
+    /// Something was written to it.
+    pub written: bool,
+    /// Payload of the instruction that first wrote it.
+    pub first_writer: u32,
+}
+
+/// Arena: initialisation shadow; present for outputs and when a checker asks.
+#[derive(Component, Clone, Debug, Default)]
+pub struct InitShadow(pub Option<crate::memory::Shadow>);
+
+/// Arena: accumulate shadow of PSUM.
+#[derive(Component, Clone, Debug, Default)]
+pub struct AccumShadow(pub Option<crate::memory::Shadow>);
+
+/// Trigger: how often it fired since the last rewind.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FireCount(pub u64);
+
+/// Queue: which queue of the module this entity is.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueId(pub u32);
+
+/// Loop axis: present induction value; meaningless outside its loop.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Induction {
+    /// Value.
+    pub value: i64,
+    /// The loop is running.
+    pub live: bool,
+}
+
+/// Number of entries of a physical register file (`bir-model.md` 3, proposed).
+pub const PHYSICAL_REGISTERS: usize = 64;

@@ -1,0 +1,385 @@
+//! The compiled program: what entities point into. Immutable while a block runs.
+
+use crate::ir::{Engine, MemoryType, Opcode, PredicateOp, SyncKind, TensorKind, UpdateMode, Value, WaitMode};
+use crate::world::expr::Ex;
+use bevy_ecs::prelude::Resource;
+use birsim_kernels::access::{Imm, Pattern};
+use birsim_kernels::{Dtype, Error};
+use std::sync::Arc;
+
+/// A field ready for execution.
+#[derive(Clone, Debug)]
+pub enum FieldValue {
+    /// Neither written nor defaulted.
+    Absent,
+    /// Flag, integer, raw bits or enumeration ordinal.
+    Int(i64),
+    /// Number.
+    Float(f64),
+    /// Evaluated at every execution.
+    Ex(Ex),
+    /// List evaluated at every execution.
+    Exs(Box<[Ex]>),
+    /// Anything else, as in the module.
+    Cold(Box<Value>),
+}
+
+/// A predicate ready for execution.
+#[derive(Clone, Debug)]
+pub struct CompiledPredicate {
+    /// Left side.
+    pub ex: Ex,
+    /// Relation to zero.
+    pub op: PredicateOp,
+}
+
+/// Where a dynamic operand's location comes from.
+#[derive(Clone, Debug)]
+pub struct DynamicSpec {
+    /// Set, before binding of formal arguments.
+    pub set: u32,
+    /// Location inside the set, by tensor id.
+    pub sub: Ex,
+    /// Element offset.
+    pub offset: Ex,
+    /// `offset` is a byte address that the location's own address is subtracted from.
+    pub absolute: bool,
+    /// Element type.
+    pub dtype: Dtype,
+    /// Pairs.
+    pub ap: Box<[crate::ir::ApPair]>,
+    /// Index vector, for the vector form of a dynamic offset.
+    pub vector: Option<VectorSpec>,
+    /// Written as `register_ap` (ruling D47).
+    pub by_register: bool,
+}
+
+/// Vector form of a dynamic offset (`bir-json.md` 6.4).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VectorSpec {
+    /// Index operand, counted in `indirection_ins`.
+    pub arg: u32,
+    /// Axis it drives.
+    pub dim: crate::ir::IndirectDim,
+    /// Bound of the indices.
+    pub max_index: Option<u64>,
+}
+
+/// A register named by an operand or expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegRef {
+    /// Engine whose file holds it.
+    pub engine: Engine,
+    /// Slot: of the physical or the symbolic file.
+    pub slot: u32,
+    /// Physical register.
+    pub physical: bool,
+    /// 64 bits wide.
+    pub wide: bool,
+    /// Read as signed.
+    pub signed: bool,
+}
+
+/// A compiled operand.
+#[derive(Clone, Debug)]
+pub enum Opnd {
+    /// Address known at load, bounds proven.
+    Static {
+        /// Location.
+        loc: u32,
+        /// Index in [`Program::patterns`].
+        pattern: u32,
+    },
+    /// Address evaluated at issue.
+    Dynamic(Box<DynamicSpec>),
+    /// A fault that executing the instruction raises.
+    Faulty(Box<Error>),
+    /// Immediate.
+    Imm {
+        /// Bits.
+        imm: Imm,
+        /// The number as written, for the integral test of ruling D2.
+        number: f64,
+    },
+    /// `value_list[expr]`.
+    SymbolicImm(Box<(Dtype, Vec<Imm>, Ex)>),
+    /// Immediate array.
+    ImmArray(Arc<[Imm]>),
+    /// Register.
+    Register(RegRef, Dtype),
+}
+
+/// Payload of one instruction.
+#[derive(Clone, Debug)]
+pub struct Inst {
+    /// InstructionType.
+    pub opcode: Opcode,
+    /// Engine as written.
+    pub engine: Engine,
+    /// Name.
+    pub name: Box<str>,
+    /// Fields, aligned with the opcode's row.
+    pub fields: Box<[FieldValue]>,
+    /// Operands: `ins`, then `outs`, then `indirection_ins`.
+    pub operands: super::OperandRange,
+    /// Waits and updates.
+    pub sync: super::SyncSet,
+    /// Predicates.
+    pub predicates: Box<[CompiledPredicate]>,
+    /// Bit i: `ins[i]` is static and must be staged because it overlaps an output.
+    pub stage: u32,
+    /// All operands are static, so `stage` is complete.
+    pub all_static: bool,
+    /// Own blocks of loops, as an index into [`Program::lists`].
+    pub body: Option<u32>,
+    /// Role of a control instruction.
+    pub control: Control,
+    /// Block it stands in.
+    pub block: u32,
+    /// Position in the block, counting instructions in list order.
+    pub index: u32,
+    /// `file:line`, when known.
+    pub source: Option<Box<str>>,
+}
+
+/// What an instruction does to the flow of control.
+#[derive(Clone, Debug, Default)]
+pub enum Control {
+    /// Nothing.
+    #[default]
+    None,
+    /// Static loop.
+    Loop {
+        /// Axis.
+        axis: u32,
+        /// Bounds; constant expressions for Loop, any for DynamicForLoop.
+        lb: Ex,
+        /// Upper bound.
+        ub: Ex,
+        /// Step.
+        stride: Ex,
+        /// Ruling D35: no axis or all zero runs the body once.
+        degenerate: bool,
+    },
+    /// Post-tested loop over a register.
+    DoWhile(Ex),
+    /// Jumps to a block.
+    Jump(u32),
+    /// Jumps to one of two blocks.
+    Branch {
+        /// Taken.
+        on_true: Option<u32>,
+        /// Not taken.
+        on_false: Option<u32>,
+    },
+    /// Ends the innermost loop.
+    Break,
+    /// Leaves the function.
+    Return,
+    /// Ends the run.
+    Exit,
+    /// Runs a function with these (formal set, actual set) bindings.
+    Call {
+        /// Callee.
+        function: u32,
+        /// Bindings.
+        bindings: Box<[(u32, u32)]>,
+    },
+    /// Fires a trigger of a queue.
+    Trigger {
+        /// Trigger entity index.
+        trigger: u32,
+        /// DMABlocks in firing order: payloads of the DMABlock instructions.
+        blocks: Box<[u32]>,
+    },
+    /// A DMABlock: payloads of its descriptors.
+    Descriptors(Box<[u32]>),
+    /// SwitchQueueInstance / ResetQueueInstance.
+    Rewind {
+        /// Semaphores to clear.
+        clear: Box<[u32]>,
+        /// Triggers to rewind.
+        triggers: Box<[u32]>,
+    },
+}
+
+/// One compiled wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// Event or semaphore.
+    pub kind: SyncKind,
+    /// Identifier.
+    pub id: u32,
+    /// Condition.
+    pub mode: WaitMode,
+    /// Awaited value.
+    pub value: u32,
+    /// Register of `sem-ge-reg`.
+    pub reg: Option<RegRef>,
+}
+
+/// One compiled update.
+#[derive(Clone, Copy, Debug)]
+pub struct Update {
+    /// Event or semaphore.
+    pub kind: SyncKind,
+    /// Identifier.
+    pub id: u32,
+    /// Effect.
+    pub mode: UpdateMode,
+    /// Operand of the effect.
+    pub value: u32,
+    /// Core whose bank is updated.
+    pub target_core: Option<u32>,
+}
+
+/// Part of a block between joins: what each engine runs, then the join.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Segment {
+    /// Row range per engine queue.
+    pub ranges: [super::Cursor; QUEUES],
+    /// Row of the joining instruction that ends the segment.
+    pub join: Option<u32>,
+}
+
+/// Number of engine queues.
+pub const QUEUES: usize = Engine::QUEUES.len();
+
+/// A compiled basic block.
+#[derive(Clone, Debug)]
+pub struct BlockPlan {
+    /// Name.
+    pub name: Box<str>,
+    /// Function it belongs to.
+    pub function: u32,
+    /// First segment.
+    pub first_segment: u32,
+    /// Number of segments, at least one.
+    pub segments: u32,
+    /// Runs by queues and semaphores; else in list order.
+    pub by_sync: bool,
+    /// (register, [(value, predecessor block)]).
+    pub arguments: Box<[(RegRef, Box<[(Opnd, u32)]>)]>,
+}
+
+/// A compiled function.
+#[derive(Clone, Debug)]
+pub struct FunctionPlan {
+    /// Name.
+    pub name: Box<str>,
+    /// Its block list.
+    pub list: u32,
+}
+
+/// A tensor.
+#[derive(Clone, Debug)]
+pub struct SetInfo {
+    /// Name.
+    pub name: Box<str>,
+    /// Locations in tensor-id order.
+    pub locations: Vec<u32>,
+    /// Formal argument of its function.
+    pub formal: bool,
+}
+
+/// What is said about a location besides its placement.
+#[derive(Clone, Debug)]
+pub struct LocationMeta {
+    /// Name.
+    pub name: Box<str>,
+    /// Set.
+    pub set: u32,
+    /// Role.
+    pub kind: TensorKind,
+    /// Memory.
+    pub ty: MemoryType,
+    /// Logical shape of the tensor.
+    pub shape: Box<[u64]>,
+    /// Declared element type.
+    pub dtype: Dtype,
+    /// Bound file.
+    pub file: Box<str>,
+    /// Byte address as declared.
+    pub addr: u64,
+    /// Write-protected.
+    pub pinned: bool,
+    /// Aliased with another location.
+    pub aliased: bool,
+    /// Seen by every core.
+    pub shared: bool,
+}
+
+/// Everything entities refer to.
+#[derive(Resource, Default)]
+pub struct Program {
+    /// Payloads, in row order.
+    pub insts: Vec<Inst>,
+    /// Operands.
+    pub operands: Vec<Opnd>,
+    /// Resolved static patterns.
+    pub patterns: Vec<Pattern>,
+    /// Waits.
+    pub waits: Vec<Wait>,
+    /// Updates.
+    pub updates: Vec<Update>,
+    /// Blocks.
+    pub blocks: Vec<BlockPlan>,
+    /// Segments.
+    pub segments: Vec<Segment>,
+    /// Block lists: of functions and of loops.
+    pub lists: Vec<Vec<u32>>,
+    /// Functions; 0 is the entry.
+    pub functions: Vec<FunctionPlan>,
+    /// Tensors.
+    pub sets: Vec<SetInfo>,
+    /// Locations, by index.
+    pub locations: Vec<LocationMeta>,
+    /// Register names, for messages: (name, where).
+    pub registers: Vec<(Box<str>, RegRef)>,
+    /// Axis names, for messages.
+    pub axes: Vec<Box<str>>,
+    /// Trigger names.
+    pub triggers: Vec<Box<str>>,
+    /// Queue names.
+    pub queues: Vec<Box<str>>,
+}
+
+impl Program {
+    /// Operands of an instruction: `ins`.
+    pub fn ins(&self, i: &Inst) -> &[Opnd] {
+        let r = i.operands;
+        &self.operands[r.first as usize..][..r.ins as usize]
+    }
+
+    /// Operands of an instruction: `outs`.
+    pub fn outs(&self, i: &Inst) -> &[Opnd] {
+        let r = i.operands;
+        &self.operands[r.first as usize + r.ins as usize..][..r.outs as usize]
+    }
+
+    /// Waits of an instruction.
+    pub fn waits_of(&self, s: &super::SyncSet) -> &[Wait] {
+        &self.waits[s.wait as usize..][..s.waits as usize]
+    }
+
+    /// Updates of an instruction.
+    pub fn updates_of(&self, s: &super::SyncSet) -> &[Update] {
+        &self.updates[s.update as usize..][..s.updates as usize]
+    }
+
+    /// Completes an error with the place of an instruction.
+    pub fn locate(&self, e: Error, payload: u32) -> Error {
+        let Some(i) = self.insts.get(payload as usize) else { return e };
+        let block = self.blocks.get(i.block as usize);
+        e.at(|p| {
+            p.instruction = Some(i.name.to_string());
+            p.opcode = Some(i.opcode.name().to_string());
+            p.source = i.source.as_ref().map(ToString::to_string);
+            if let Some(b) = block {
+                p.block = Some(b.name.to_string());
+                p.function = self.functions.get(b.function as usize).map(|f| f.name.to_string());
+            }
+        })
+    }
+}
+

@@ -1,0 +1,245 @@
+//! Names of one function, and the placement of its storage.
+
+use super::{LocationMeta, Program, RegRef, SetInfo};
+use crate::ir::{self, AddressSpace, MemoryType, Storage};
+use crate::memory::LocationInfo;
+use crate::target::{PSUM_BANK_BYTES, Sizes};
+use crate::{Code, Error, Result};
+use hashbrown::HashMap;
+
+/// Names declared by one function.
+#[derive(Default)]
+pub struct Scope {
+    /// Set name to set.
+    pub sets: HashMap<String, u32>,
+    /// Location name to location.
+    pub locations: HashMap<String, u32>,
+    /// Register name to register.
+    pub registers: HashMap<String, RegRef>,
+}
+
+/// Memory of the machine as it is laid out while compiling: arena sizes and location placements still to be spawned.
+pub struct Layout {
+    /// Sizes of the target.
+    pub sizes: Sizes,
+    /// Locations are views of shared SBUF, PSUM and DRAM arenas.
+    pub physical: bool,
+    /// Size of every arena; the first three are SBUF, PSUM and DRAM in physical mode.
+    pub arenas: Vec<u64>,
+    /// Placement of every location.
+    pub placements: Vec<LocationInfo>,
+    /// Number of symbolic register slots per engine.
+    pub symbolic: [u32; 8],
+    /// Number of physical registers per engine.
+    pub physical_registers: [u32; 8],
+}
+
+impl Layout {
+    /// An empty layout.
+    pub fn new(sizes: Sizes, physical: bool) -> Self {
+        let arenas = if physical {
+            vec![
+                sizes.sbuf_partitions * sizes.sbuf_partition_bytes,
+                sizes.psum_partitions * sizes.psum_banks * PSUM_BANK_BYTES,
+                sizes.dram_bytes,
+            ]
+        } else {
+            Vec::new()
+        };
+        Layout {
+            sizes,
+            physical,
+            arenas,
+            placements: Vec::new(),
+            symbolic: [0; 8],
+            physical_registers: [super::PHYSICAL_REGISTERS as u32; 8],
+        }
+    }
+
+    fn place(&mut self, set: &ir::LocationSet, loc: &ir::Location) -> Result<LocationInfo> {
+        let (rows, row_bytes) = extent(set, loc)?;
+        let bad = |what: &str| {
+            Error::new(Code::S018, format!("the tensor does not fit {what}")).received(format!(
+                "partitions {}..{}, bytes {}..{}",
+                loc.base,
+                i128::from(loc.base) + i128::from(rows),
+                loc.addr,
+                u128::from(loc.addr) + u128::from(row_bytes)
+            ))
+        };
+        let base = loc.base.unsigned_abs();
+        if self.physical && loc.allocated {
+            let on_chip = match loc.ty {
+                MemoryType::Sb => Some((0, self.sizes.sbuf_partitions, self.sizes.sbuf_partition_bytes, loc.addr, "SBUF")),
+                MemoryType::Psum => {
+                    let bank = loc.bank.unsigned_abs();
+                    // Whether `addr` contains the bank is not documented: it does when it is a bank or more.
+                    let addr = if loc.addr >= PSUM_BANK_BYTES || bank == 0 {
+                        Some(loc.addr)
+                    } else {
+                        bank.checked_mul(PSUM_BANK_BYTES).and_then(|b| b.checked_add(loc.addr))
+                    };
+                    let bytes = self.sizes.psum_banks * PSUM_BANK_BYTES;
+                    Some((1, self.sizes.psum_partitions, bytes, addr.unwrap_or(u64::MAX), "PSUM"))
+                }
+                _ => None,
+            };
+            if let Some((arena, parts, stride, addr, name)) = on_chip {
+                let fits = loc.base >= 0
+                    && base.checked_add(rows).is_some_and(|e| e <= parts)
+                    && addr.checked_add(row_bytes).is_some_and(|e| e <= stride);
+                if !fits {
+                    return Err(bad(&format!("the {parts} x {stride} bytes of {name}")));
+                }
+                return Ok(LocationInfo {
+                    arena,
+                    start: base * stride + addr,
+                    row_stride: stride,
+                    row_bytes,
+                    rows,
+                    ty: loc.ty,
+                    dtype: set.dtype,
+                });
+            }
+            if loc.ty.is_dram() {
+                let bytes = rows * row_bytes;
+                if loc.addr.checked_add(bytes).is_none_or(|e| e > self.sizes.dram_bytes) {
+                    return Err(bad("device memory"));
+                }
+                return Ok(LocationInfo {
+                    arena: 2,
+                    start: loc.addr,
+                    row_stride: row_bytes,
+                    row_bytes,
+                    rows,
+                    ty: loc.ty,
+                    dtype: set.dtype,
+                });
+            }
+        }
+        let arena = self.arenas.len() as u32;
+        self.arenas.push(rows * row_bytes);
+        Ok(LocationInfo { arena, start: 0, row_stride: row_bytes, row_bytes, rows, ty: loc.ty, dtype: set.dtype })
+    }
+}
+
+/// Rows and bytes per row of a location (`bir-json.md` 4.2).
+fn extent(set: &ir::LocationSet, loc: &ir::Location) -> Result<(u64, u64)> {
+    let size = set.dtype.size() as u64;
+    let bad = || Error::new(Code::J013, "dims do not describe a memory").received(format!("{:?}", loc.dims));
+    let (rows, row_bytes) = match loc.dims.as_slice() {
+        [] => return Err(bad()),
+        [bytes] => (1, *bytes),
+        [rows, bytes] => (*rows, *bytes),
+        // Further dims are each scaled by the element size.
+        [rows, free @ ..] => {
+            let elements = free.iter().try_fold(1u64, |t, d| t.checked_mul(d / size)).ok_or_else(bad)?;
+            (*rows, elements.checked_mul(size).ok_or_else(bad)?)
+        }
+    };
+    match rows.checked_mul(row_bytes) {
+        Some(total) if total < 1 << 46 => Ok((rows, row_bytes)),
+        _ => Err(bad()),
+    }
+}
+
+/// Declares the storage of a function: sets, locations, registers.
+pub fn declare(
+    program: &mut Program,
+    layout: &mut Layout,
+    scope: &mut Scope,
+    storages: &[Storage],
+    formals: &[String],
+) -> Result<()> {
+    let mut later = Vec::new();
+    for storage in storages {
+        match storage {
+            Storage::Set(set) => {
+                let id = program.sets.len() as u32;
+                let mut order: Vec<(i64, u32)> = Vec::new();
+                for loc in &set.locations {
+                    let index = program.locations.len() as u32;
+                    let placed = layout.place(set, loc).map_err(|e| e.at(|p| p.tensor = Some(loc.name.clone())))?;
+                    layout.placements.push(placed);
+                    program.locations.push(LocationMeta {
+                        name: loc.name.as_str().into(),
+                        set: id,
+                        kind: loc.kind.unwrap_or(set.kind),
+                        ty: loc.ty,
+                        shape: set.tensor_shape.clone().into(),
+                        dtype: set.dtype,
+                        file: set.file.as_str().into(),
+                        addr: loc.addr,
+                        pinned: loc.pinned,
+                        aliased: !loc.alias.is_empty(),
+                        shared: loc.addr_space.unwrap_or(set.addr_space) == AddressSpace::Shared,
+                    });
+                    if scope.locations.insert(loc.name.clone(), index).is_some() {
+                        return Err(duplicate("memory location", &loc.name));
+                    }
+                    order.push((if loc.tensor_id < 0 { order.len() as i64 } else { loc.tensor_id }, index));
+                    if let Some(target) = &loc.pointer_ref_memloc {
+                        later.push((index, target.clone()));
+                    }
+                    for (_, target, kind) in &loc.alias {
+                        // Bit 2 of the kind says "must": both names are one memory.
+                        if kind & 2 != 0 {
+                            later.push((index, target.clone()));
+                        }
+                    }
+                }
+                order.sort();
+                program.sets.push(SetInfo {
+                    name: set.name.as_str().into(),
+                    locations: order.into_iter().map(|(_, l)| l).collect(),
+                    formal: formals.iter().any(|f| *f == set.name),
+                });
+                if scope.sets.insert(set.name.clone(), id).is_some() {
+                    return Err(duplicate("memory-location set", &set.name));
+                }
+            }
+            Storage::Register(r) => {
+                let e = r.engine as usize;
+                let physical = r.reg_id >= 0;
+                let wide = r.num_physical_regs == 2;
+                let slot = if physical {
+                    let id = u32::try_from(r.reg_id).ok().filter(|id| *id < 1024).ok_or_else(|| {
+                        Error::new(Code::J011, "a physical register id is below 1024").received(r.reg_id)
+                    })?;
+                    layout.physical_registers[e] = layout.physical_registers[e].max(id + 1 + u32::from(wide));
+                    id
+                } else {
+                    layout.symbolic[e] += 1;
+                    layout.symbolic[e] - 1
+                };
+                let reg = RegRef { engine: r.engine, slot, physical, wide, signed: r.dtype.is_signed() };
+                program.registers.push((r.name.as_str().into(), reg));
+                if scope.registers.insert(r.name.clone(), reg).is_some() {
+                    return Err(duplicate("register", &r.name));
+                }
+            }
+        }
+    }
+    for (index, target) in later {
+        let to = *scope.locations.get(&target).ok_or_else(|| {
+            Error::new(Code::J006, format!("the alias or pointer target {target} does not exist"))
+                .at(|p| p.tensor = Some(program.locations[index as usize].name.to_string()))
+        })?;
+        let dst = layout.placements[to as usize].clone();
+        let own = &mut layout.placements[index as usize];
+        if own.bytes() > dst.bytes() {
+            return Err(Error::new(Code::J013, "an alias is larger than the memory it names")
+                .received(format!("{} bytes onto {}", own.bytes(), dst.bytes()))
+                .at(|p| p.tensor = Some(program.locations[index as usize].name.to_string())));
+        }
+        (own.arena, own.start) = (dst.arena, dst.start);
+        program.locations[index as usize].aliased = true;
+        program.locations[to as usize].aliased = true;
+    }
+    Ok(())
+}
+
+fn duplicate(what: &str, name: &str) -> Error {
+    Error::new(Code::J007, format!("the {what} {name} is declared twice")).received(name)
+}
+
