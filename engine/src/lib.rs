@@ -3,7 +3,11 @@
 //! [`ir`] is a BIR module in memory, [`mod@format`] its JSON form. The machine itself is an ECS world: see
 //! `ARCHITECTURE.md` in this folder.
 
+pub mod exec;
 pub mod format;
 pub mod ir;
+pub mod memory;
+pub mod target;
+pub mod world;
 
 pub use birsim_kernels::{Class, Code, Error, Place, Result};

@@ -54,6 +54,11 @@ impl Opcode {
         matches!(self.0, 8 | 9 | 95)
     }
 
+    /// Reads every element before it writes the same element, so in-place operands need no copy (ruling D34).
+    pub fn is_elementwise(self) -> bool {
+        matches!(self.0, 1 | 3 | 4 | 19 | 21 | 22 | 23 | 28 | 29 | 31 | 32 | 51 | 52 | 103)
+    }
+
     /// Ends a basic block or selects the next one.
     pub fn is_terminator(self) -> bool {
         matches!(self.0, 78 | 79 | 81 | 82 | 83)

@@ -2,43 +2,60 @@
 
 use super::Shadow;
 use super::shadow::for_runs;
+use crate::Result;
+use birsim_kernels::Profile;
 use birsim_kernels::access::{CHUNK, Dst};
-use birsim_kernels::cast::Fp8Config;
+use birsim_kernels::matmul::{Marks, store_row};
 
 /// What happens to the elements a matmul writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MacMode {
     /// Clears data and mark of the addressed elements, then writes (START).
     Start,
-    /// Adds where the accumulate mark is set, else writes.
+    /// Adds where the accumulate mark is set, else writes (ACCUMULATE).
     Accumulate,
     /// Writes.
     Overwrite,
 }
 
 /// Writes `product` (row-major, one row per lane of `dst`) and marks the elements.
-pub fn write_product(dst: &Dst, marks: &mut Shadow, mode: MacMode, product: &[f32], cfg: Fp8Config) {
+pub fn write_product(dst: &Dst, marks: &mut Shadow, mode: MacMode, product: &[f32], profile: &Profile) -> Result<()> {
     let cols = dst.lane_len();
-    let mut old = [0.0f32; CHUNK];
+    let mut each = [false; CHUNK];
     for lane in 0..dst.lanes() {
         let row = &product[lane * cols..][..cols];
         for (piece, values) in row.chunks(CHUNK).enumerate() {
             let start = piece * CHUNK;
-            if mode != MacMode::Accumulate {
-                dst.write_f32(lane, start, values, cfg);
-                continue;
-            }
-            let sum = &mut old[..values.len()];
-            dst.as_src().read_f32(lane, start, sum);
-            for (i, (s, v)) in sum.iter_mut().zip(values).enumerate() {
-                // The element's first byte decides (ruling D39).
-                let marked = marks.get(dst.pattern().byte_of(lane, start + i) as usize);
-                *s = if marked { *s + *v } else { *v };
-            }
-            dst.write_f32(lane, start, sum, cfg);
+            let found = match mode {
+                MacMode::Accumulate => marks_of(dst, marks, lane, start, &mut each[..values.len()]),
+                _ => Marks::None,
+            };
+            store_row(dst, lane, start, values, found, profile)?;
         }
     }
     marks.set(dst.pattern(), true);
+    Ok(())
+}
+
+/// The accumulate marks of a piece of a lane. The element's first byte decides (ruling D39).
+fn marks_of<'a>(dst: &Dst, marks: &Shadow, lane: usize, start: usize, each: &'a mut [bool]) -> Marks<'a> {
+    let pattern = dst.pattern();
+    if pattern.is_contiguous() {
+        let (first, size) = (pattern.byte_of(lane, start) as usize, dst.dtype().size());
+        match marks.uniform(first, first + each.len() * size) {
+            Some(true) => return Marks::All,
+            Some(false) => return Marks::None,
+            None => {}
+        }
+        for (i, m) in each.iter_mut().enumerate() {
+            *m = marks.get(first + i * size);
+        }
+    } else {
+        for (i, m) in each.iter_mut().enumerate() {
+            *m = marks.get(pattern.byte_of(lane, start + i) as usize);
+        }
+    }
+    Marks::Each(each)
 }
 
 /// Clears data and marks of every element of a pattern (start of an accumulation group over a zero region).

@@ -55,6 +55,26 @@ impl Shadow {
         }
     }
 
+    /// The common mark of every byte of [lo, hi), when there is one.
+    pub fn uniform(&self, lo: usize, hi: usize) -> Option<bool> {
+        let first = self.get(lo);
+        let want = if first { u64::MAX } else { 0 };
+        let mut at = lo;
+        while at < hi {
+            let n = (64 - at % 64).min(hi - at);
+            let mask = if n == 64 { u64::MAX } else { ((1u64 << n) - 1) << (at % 64) };
+            let word = match self.pieces.get(at / PIECE) {
+                Some(Some(p)) => p[at % PIECE / 64],
+                _ => 0,
+            };
+            if word & mask != want & mask {
+                return None;
+            }
+            at += n;
+        }
+        Some(first)
+    }
+
     /// First unmarked byte of [lo, hi).
     pub fn first_clear(&self, lo: usize, hi: usize) -> Option<usize> {
         (lo..hi).find(|b| !self.get(*b))

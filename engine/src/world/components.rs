@@ -91,13 +91,25 @@ pub struct RegisterFile {
     pub symbolic: Vec<u64>,
 }
 
+/// Engine: accumulator registers, one fp32 value per partition.
+#[derive(Component, Clone, Debug, Default)]
+pub struct Accumulators(pub birsim_kernels::accumulate::Accumulator);
+
+/// Engine: state of its random number generators; made on first use.
+#[derive(Component, Clone, Debug, Default)]
+pub struct EngineRng(pub u32);
+
 /// Semaphore: its value.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SemValue(pub u32);
 
-/// Semaphore or event: was set since the start.
+/// Semaphore: was updated since the start.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touched(pub bool);
+
+/// Event: was set since the start.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventTouched(pub bool);
 
 /// Event: its bit.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]

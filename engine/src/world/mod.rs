@@ -7,6 +7,8 @@ pub mod operands;
 pub mod program;
 pub mod scope;
 pub mod spawn;
+pub mod state;
 
 pub use components::*;
 pub use program::*;
+pub use state::*;

@@ -1,0 +1,421 @@
+//! What happens between segments: joins, block ends, loop trips, calls and returns.
+
+use super::{Frame, FrameKind, Next, ProgramCounter};
+use crate::exec::{Scalars, read_register, write_register};
+use crate::ir::{BranchCompare, Engine, Opcode, PredicateOp};
+use crate::world::expr::Env;
+use crate::world::*;
+use crate::{Code, Error, Result};
+use birsim_kernels::Named;
+
+/// The components control reads and writes.
+pub struct Flow<'a> {
+    /// Program.
+    pub program: &'a Program,
+    /// Settings.
+    pub settings: &'a Settings,
+    /// Program counter.
+    pub pc: &'a mut ProgramCounter,
+    /// Cursors of the engines.
+    pub cursors: &'a mut [Cursor],
+    /// Status of the engines.
+    pub status: &'a mut [Status],
+    /// Register files.
+    pub registers: &'a mut [RegisterFile],
+    /// Loop axes.
+    pub induction: &'a mut [Induction],
+    /// Semaphores.
+    pub semaphores: &'a mut [SemValue],
+    /// Which semaphores were updated.
+    pub touched: &'a mut [Touched],
+    /// Events.
+    pub events: &'a mut [EventBit],
+    /// Run state.
+    pub run: &'a mut Run,
+    /// Rows whose updates are due because their body has ended.
+    pub publish: &'a mut Vec<u32>,
+}
+
+impl Flow<'_> {
+    fn env(&self) -> Scalars<'_> {
+        Scalars { registers: self.registers, induction: self.induction, core: self.settings.core }
+    }
+
+    /// Enters the entry function, or continues it with blocks appended since it ran out.
+    pub fn start(&mut self) -> Result<()> {
+        if self.pc.exited {
+            return Ok(());
+        }
+        let list = self.program.functions[0].list;
+        if !self.pc.started {
+            self.pc.started = true;
+            let kind = FrameKind::Function { restore: Vec::new() };
+            self.pc.frames.push(Frame { list, position: 0, kind, row: u32::MAX, block: 0, segment: 0 });
+            self.enter_position()
+        } else if self.pc.finished {
+            self.pc.finished = false;
+            self.enter_position()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Enters the block at the top frame's position, or ends the frame when there is none.
+    fn enter_position(&mut self) -> Result<()> {
+        let Some(top) = self.pc.frames.last() else {
+            self.pc.finished = true;
+            return Ok(());
+        };
+        match self.program.lists[top.list as usize].get(top.position as usize) {
+            Some(block) => self.enter(*block),
+            None => self.end_of_list(),
+        }
+    }
+
+    fn enter(&mut self, block: u32) -> Result<()> {
+        let from = self.pc.block;
+        let plan = &self.program.blocks[block as usize];
+        let mut values = Vec::new();
+        for (reg, incoming) in &plan.arguments {
+            let Some((value, _)) = incoming.iter().find(|(_, pred)| *pred == from) else { continue };
+            let v = match value {
+                Opnd::Imm { imm, .. } => imm.bits,
+                Opnd::Register(r, _) => read_register(self.registers, *r) as u64,
+                _ => return Err(Error::new(Code::J009, "a block argument takes a register or an immediate")),
+            };
+            values.push((*reg, v));
+        }
+        for (reg, v) in values {
+            write_register(self.registers, reg, v);
+        }
+        self.pc.block = block;
+        self.pc.next = Next::FallThrough;
+        self.set_segment(0);
+        Ok(())
+    }
+
+    fn set_segment(&mut self, segment: u32) {
+        let plan = &self.program.blocks[self.pc.block as usize];
+        self.pc.segment = segment;
+        let s = &self.program.segments[(plan.first_segment + segment) as usize];
+        for ((cursor, status), range) in self.cursors.iter_mut().zip(self.status.iter_mut()).zip(&s.ranges) {
+            *cursor = *range;
+            *status = if range.next < range.end { Status::Ready } else { Status::Finished };
+        }
+    }
+
+    /// Executes the control part of an issued row: terminators record where control goes next.
+    pub fn control_row(&mut self, row: u32) -> Result<()> {
+        let inst = &self.program.insts[row as usize];
+        if !predicates_hold(&inst.predicates, &self.env())? {
+            return Ok(());
+        }
+        match &inst.control {
+            Control::Jump(b) => self.pc.next = Next::Block(*b),
+            Control::Branch { on_true, on_false } => {
+                let op = match inst.fields.first() {
+                    Some(FieldValue::Int(o)) => BranchCompare::from_ordinal(*o as u8),
+                    _ => None,
+                };
+                let op = op.ok_or_else(|| Error::new(Code::J003, "the key comp_op is missing").operand("comp_op"))?;
+                let taken = super::branch::taken(self.program, inst, op, &self.env())?;
+                let target = if taken { on_true } else { on_false };
+                self.pc.next = target.map_or(Next::FallThrough, Next::Block);
+            }
+            Control::Break => self.pc.next = Next::Break,
+            Control::Return => {
+                self.pc.next = Next::Return;
+                // The whole bank is wiped (ruling D41).
+                self.semaphores.fill(SemValue(0));
+                self.touched.fill(Touched(false));
+            }
+            Control::Exit => {
+                self.pc.next = Next::Exit;
+                // In list order the run ends at once; engines of a synchronised block have all arrived (ruling D20).
+                for (c, s) in self.cursors.iter_mut().zip(self.status.iter_mut()) {
+                    c.next = c.end;
+                    *s = Status::Finished;
+                }
+            }
+            Control::Rewind { clear, .. } => {
+                for id in clear {
+                    if let Some(s) = self.semaphores.get_mut(*id as usize) {
+                        *s = SemValue(0);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The segment's engines are done and its join, if any, has executed: go on.
+    pub fn advance(&mut self, joined: Option<u32>) -> Result<()> {
+        self.pc.steps += 1;
+        if let Some(row) = joined {
+            let inst = &self.program.insts[row as usize];
+            if predicates_hold(&inst.predicates, &self.env())? && self.push_frame(row)? {
+                return self.enter_position();
+            }
+            if owns_updates(inst.opcode) {
+                self.publish.push(row);
+            }
+        }
+        self.next_segment()
+    }
+
+    fn next_segment(&mut self) -> Result<()> {
+        let plan = &self.program.blocks[self.pc.block as usize];
+        if self.pc.next != Next::Exit && self.pc.segment + 1 < plan.segments {
+            self.set_segment(self.pc.segment + 1);
+            return Ok(());
+        }
+        self.end_of_block()
+    }
+
+    /// Pushes the frame of a loop or call; false when there is nothing to run.
+    fn push_frame(&mut self, row: u32) -> Result<bool> {
+        let program = self.program;
+        let inst = &program.insts[row as usize];
+        let (list, kind) = match &inst.control {
+            Control::Loop { axis, lb, ub, stride, degenerate } => {
+                let env = self.env();
+                let (value, ub) = (lb.eval(&env)?, ub.eval(&env)?);
+                let stride = match stride.eval(&env)? {
+                    0 => 1,
+                    s if s < 0 => {
+                        return Err(Error::new(Code::J011, "the stride of a loop is not negative").received(s));
+                    }
+                    s => s,
+                };
+                if !degenerate && value >= ub {
+                    return Ok(false);
+                }
+                self.induction[*axis as usize] = Induction { value, live: true };
+                let kind = FrameKind::Loop { axis: *axis, value, ub, stride, once: *degenerate };
+                (inst.body.unwrap_or_default(), kind)
+            }
+            Control::DoWhile(_) => (inst.body.unwrap_or_default(), FrameKind::DoWhile),
+            Control::Call { function, bindings } => {
+                let calls = self.pc.frames.iter().filter(|f| matches!(f.kind, FrameKind::Function { .. })).count();
+                if calls > 1 {
+                    return Err(Error::new(Code::S013, "a called function calls another one")
+                        .received(&program.functions[*function as usize].name));
+                }
+                let actuals: Vec<u32> = bindings.iter().map(|(_, a)| self.run.bindings[*a as usize]).collect();
+                let mut restore = Vec::new();
+                for ((formal, _), actual) in bindings.iter().zip(actuals) {
+                    let slot = &mut self.run.bindings[*formal as usize];
+                    restore.push((*formal, *slot));
+                    *slot = actual;
+                }
+                (program.functions[*function as usize].list, FrameKind::Function { restore })
+            }
+            _ => return Ok(false),
+        };
+        let (block, segment) = (self.pc.block, self.pc.segment);
+        self.pc.frames.push(Frame { list, position: 0, kind, row, block, segment });
+        Ok(true)
+    }
+
+    fn end_of_block(&mut self) -> Result<()> {
+        let plan = &self.program.blocks[self.pc.block as usize];
+        if plan.by_sync {
+            self.check_leftovers()?;
+        }
+        match self.pc.next {
+            Next::FallThrough => {
+                if let Some(top) = self.pc.frames.last_mut() {
+                    top.position += 1;
+                }
+                self.enter_position()
+            }
+            Next::Block(b) => self.jump(b),
+            Next::Break => {
+                while let Some(top) = self.pc.frames.last() {
+                    match top.kind {
+                        FrameKind::Function { .. } => return self.fall_through(),
+                        _ => return self.pop(),
+                    }
+                }
+                Ok(())
+            }
+            Next::Return => {
+                while let Some(top) = self.pc.frames.last() {
+                    if matches!(top.kind, FrameKind::Function { .. }) {
+                        return self.pop();
+                    }
+                    self.drop_frame();
+                }
+                Ok(())
+            }
+            Next::Exit => {
+                while self.pc.frames.len() > 1 {
+                    self.drop_frame();
+                }
+                self.pc.finished = true;
+                self.pc.exited = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// A Break outside every loop leaves no successor: the next block follows (seed 1, 2.5).
+    fn fall_through(&mut self) -> Result<()> {
+        if let Some(top) = self.pc.frames.last_mut() {
+            top.position += 1;
+        }
+        self.enter_position()
+    }
+
+    fn jump(&mut self, block: u32) -> Result<()> {
+        while let Some(top) = self.pc.frames.last_mut() {
+            if let Some(p) = self.program.lists[top.list as usize].iter().position(|b| *b == block) {
+                top.position = p as u32;
+                return self.enter(block);
+            }
+            if matches!(top.kind, FrameKind::Function { .. }) {
+                break;
+            }
+            self.drop_frame();
+        }
+        Err(Error::new(Code::B001, "a branch target is in no enclosing list").received(block))
+    }
+
+    /// The blocks of the top frame ran out.
+    fn end_of_list(&mut self) -> Result<()> {
+        let Some(top) = self.pc.frames.last() else { return Ok(()) };
+        let row = top.row;
+        match top.kind.clone() {
+            FrameKind::Loop { axis, value, ub, stride, once } => {
+                let next = value.saturating_add(stride);
+                if once || next >= ub {
+                    return self.pop();
+                }
+                self.induction[axis as usize].value = next;
+                let Some(top) = self.pc.frames.last_mut() else { return Ok(()) };
+                top.kind = FrameKind::Loop { axis, value: next, ub, stride, once };
+                top.position = 0;
+                self.again()
+            }
+            FrameKind::DoWhile => {
+                let Control::DoWhile(cond) = &self.program.insts[row as usize].control else { return self.pop() };
+                if cond.eval(&self.env())? == 0 {
+                    return self.pop();
+                }
+                if let Some(top) = self.pc.frames.last_mut() {
+                    top.position = 0;
+                }
+                self.again()
+            }
+            FrameKind::Function { .. } if self.pc.frames.len() == 1 => {
+                self.pc.finished = true;
+                Ok(())
+            }
+            FrameKind::Function { .. } => self.pop(),
+        }
+    }
+
+    /// Another trip. An empty body is left to the next tick, so that limits see loops that never end.
+    fn again(&mut self) -> Result<()> {
+        let empty = self.pc.frames.last().is_some_and(|t| self.program.lists[t.list as usize].is_empty());
+        if empty { Ok(()) } else { self.enter_position() }
+    }
+
+    /// Ends the top frame: its owner's updates are due and the owning block goes on.
+    fn pop(&mut self) -> Result<()> {
+        let Some(frame) = self.drop_frame() else { return Ok(()) };
+        if self.pc.frames.is_empty() {
+            // The entry function returned.
+            let list = frame.list;
+            let position = self.program.lists[list as usize].len() as u32;
+            self.pc.frames.push(Frame { position, ..frame });
+            self.pc.finished = true;
+            self.pc.exited = true;
+            return Ok(());
+        }
+        self.publish.push(frame.row);
+        self.pc.block = frame.block;
+        self.pc.segment = frame.segment;
+        self.pc.next = Next::FallThrough;
+        self.next_segment()
+    }
+
+    fn drop_frame(&mut self) -> Option<Frame> {
+        let frame = self.pc.frames.pop()?;
+        match &frame.kind {
+            FrameKind::Loop { axis, .. } => self.induction[*axis as usize].live = false,
+            FrameKind::Function { restore } => {
+                for (formal, old) in restore {
+                    self.run.bindings[*formal as usize] = *old;
+                }
+            }
+            FrameKind::DoWhile => {}
+        }
+        Some(frame)
+    }
+
+    /// Events must be clear at the end of a block; semaphores should be (ruling D21).
+    fn check_leftovers(&mut self) -> Result<()> {
+        if let Some(id) = self.events.iter().position(|e| e.0) {
+            let block = &self.program.blocks[self.pc.block as usize].name;
+            return Err(Error::new(Code::S004, format!("event {id} is still set at the end of the block"))
+                .received(format!("event {id} = 1"))
+                .at(|p| p.block = Some(block.to_string())));
+        }
+        Ok(())
+    }
+
+    /// Remarks on semaphores that are left non-zero when the run ends (ruling D21).
+    pub fn leftover_semaphores(&mut self) -> Result<()> {
+        let left: Vec<String> = self
+            .semaphores
+            .iter()
+            .zip(self.touched.iter())
+            .enumerate()
+            .filter(|(_, (s, t))| s.0 != 0 && t.0)
+            .map(|(id, (s, _))| format!("{id} = {}", s.0))
+            .collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        let message = format!("semaphores left non-zero at the end of the run: {}", left.join(", "));
+        if self.settings.strict {
+            return Err(Error::new(Code::S005, message).advice("reset them, or run without --strict"));
+        }
+        self.run.note(Diagnostic { class: "warning", code: "semaphore-left", message, payload: None, tensor: None });
+        Ok(())
+    }
+}
+
+/// Updates of instructions that own blocks act when the blocks are done.
+pub fn owns_updates(op: Opcode) -> bool {
+    matches!(op, Opcode::Loop | Opcode::DynamicForLoop | Opcode::DoWhile | Opcode::Call | Opcode::NKIKernel)
+}
+
+/// All predicates of an instruction hold in the present environment.
+pub fn predicates_hold(predicates: &[CompiledPredicate], env: &impl Env) -> Result<bool> {
+    for p in predicates {
+        let v = p.ex.eval(env)?;
+        let holds = match p.op {
+            PredicateOp::Ge => v >= 0,
+            PredicateOp::Eq => v == 0,
+            PredicateOp::Lt => v < 0,
+            PredicateOp::Le => v <= 0,
+            PredicateOp::Gt => v > 0,
+            PredicateOp::Ne => v != 0,
+        };
+        if !holds {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// An engine that may execute: the scheduler refuses instructions without one.
+pub fn check_engine(inst: &Inst) -> Result<()> {
+    if inst.engine == Engine::Unassigned && !inst.opcode.is_terminator() && !owns_updates(inst.opcode) {
+        return Err(Error::new(Code::S016, "the instruction has no engine"));
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! Branch conditions (seed 1, 2.1-2.2; ruling D44).
+
+use crate::exec::{Scalars, read_register};
+use crate::ir::BranchCompare;
+use crate::world::{Inst, Opnd, Program};
+use crate::{Code, Error, Result};
+use birsim_kernels::{Dtype, Named};
+use std::cmp::Ordering;
+
+/// Largest dtype ordinal a branch compares.
+const LAST_DTYPE: u8 = Dtype::Float32 as u8;
+
+/// Evaluates a CompareAndBranch. Unordered float comparisons are false, except NE.
+pub fn taken(program: &Program, inst: &Inst, op: BranchCompare, env: &Scalars) -> Result<bool> {
+    let ins = program.ins(inst);
+    let [lhs, rhs, ..] = ins else {
+        return Err(Error::new(Code::J009, "a branch compares two operands").received(ins.len()));
+    };
+    let dtype = match lhs {
+        Opnd::Register(_, d) => *d,
+        Opnd::Imm { imm, .. } => imm.dtype,
+        _ => return Err(Error::new(Code::J009, "a branch compares a register").operand("ins[0]")),
+    };
+    if dtype.ordinal() > LAST_DTYPE {
+        return Err(Error::new(Code::S007, "a branch compares dtypes up to float32").received(dtype));
+    }
+    if op == BranchCompare::Unsupported {
+        return Err(Error::new(Code::S008, "the branch comparison is Unsupported").operand("comp_op"));
+    }
+    let (a, b) = (value(lhs, env)?, value(rhs, env)?);
+    let order = if dtype == Dtype::Float32 {
+        f32::from_bits(a as u32).partial_cmp(&f32::from_bits(b as u32))
+    } else if dtype.is_signed() {
+        Some(cut(a, dtype).cmp(&cut(b, dtype)))
+    } else {
+        let mask = u64::MAX >> (64 - dtype.size() as u32 * 8);
+        Some((a as u64 & mask).cmp(&(b as u64 & mask)))
+    };
+    use BranchCompare::*;
+    Ok(match op {
+        LtImm | LtReg => order == Some(Ordering::Less),
+        LeImm | LeReg => matches!(order, Some(Ordering::Less | Ordering::Equal)),
+        EqImm | EqReg => order == Some(Ordering::Equal),
+        NeImm | NeReg => order != Some(Ordering::Equal),
+        GeImm | GeReg => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
+        GtImm | GtReg => order == Some(Ordering::Greater),
+        Unsupported => false,
+    })
+}
+
+fn cut(v: i64, dtype: Dtype) -> i64 {
+    let shift = 64 - dtype.size() as u32 * 8;
+    (v << shift) >> shift
+}
+
+fn value(o: &Opnd, env: &Scalars) -> Result<i64> {
+    match o {
+        Opnd::Register(r, _) => Ok(read_register(env.registers, *r)),
+        Opnd::Imm { imm, .. } => Ok(imm.bits as i64),
+        _ => Err(Error::new(Code::J009, "a branch compares registers and immediates").operand("ins[1]")),
+    }
+}

@@ -1,0 +1,95 @@
+//! Operands whose address is known only when the instruction runs.
+
+use super::Cx;
+use crate::ir::Opcode;
+use crate::memory::overlap::{Overlap, classify};
+use crate::memory::resolve;
+use crate::world::{DynamicSpec, Opnd};
+use crate::{Code, Error, Result};
+use birsim_kernels::access::Pattern;
+
+/// A dynamic operand of the running instruction.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// Operand, counted over ins, outs, indirection_ins.
+    pub operand: usize,
+    /// Location.
+    pub loc: u32,
+    /// Pattern.
+    pub pattern: Pattern,
+}
+
+/// Resolves every dynamic operand into `run.dynamic`; returns which inputs must be staged.
+pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<u32> {
+    let r = cx.inst.operands;
+    let (ins, outs, all) = (r.ins as usize, r.outs as usize, (r.ins + r.outs + r.indirect) as usize);
+    cx.m.run.dynamic.clear();
+    for k in 0..all {
+        if let Some(Opnd::Dynamic(spec)) = cx.operand(k) {
+            let role = match k {
+                _ if k < ins => format_role("ins", k),
+                _ if k < ins + outs => format_role("outs", k - ins),
+                _ => format_role("indirection_ins", k - ins - outs),
+            };
+            let (loc, pattern) = place(cx, spec).map_err(|e| e.operand(role()))?;
+            cx.m.run.dynamic.push(Resolved { operand: k, loc, pattern });
+        }
+    }
+    let mut stage = 0;
+    for k in 0..ins.min(32) {
+        let Some((sl, sp)) = cx.place_of(k)? else { continue };
+        let arena = cx.m.places[sl as usize].0.arena;
+        for o in 0..outs {
+            let Some((dl, dp)) = cx.place_of(ins + o)? else { continue };
+            if cx.m.places[dl as usize].0.arena != arena {
+                continue;
+            }
+            let class = classify(&sp, &dp);
+            let in_place = class == Overlap::Identical && cx.inst.opcode.is_elementwise();
+            if class != Overlap::Disjoint && !in_place {
+                stage |= 1 << k;
+            }
+        }
+    }
+    Ok(stage)
+}
+
+fn format_role(role: &'static str, k: usize) -> impl Fn() -> String {
+    move || format!("{role}[{k}]")
+}
+
+/// Location and pattern of a dynamic operand; the vector form resolves to its static part.
+fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern)> {
+    let set = cx.m.run.bindings.get(spec.set as usize).copied().unwrap_or(spec.set);
+    let info = &cx.m.program.sets[set as usize];
+    let sub = cx.eval(&spec.sub)?;
+    let loc = usize::try_from(sub).ok().and_then(|s| info.locations.get(s)).copied().ok_or_else(|| {
+        Error::new(Code::S001, "the block address selects no piece of the tensor")
+            .received(format!("{sub} of {}", info.locations.len()))
+            .at(|p| p.tensor = Some(info.name.to_string()))
+    })?;
+    let meta = &cx.m.program.locations[loc as usize];
+    let place = &cx.m.places[loc as usize].0;
+    if spec.by_register && place.ty.is_dram() && !reads_dram_by_register(cx.inst.opcode) {
+        return Err(Error::new(Code::S015, "this instruction cannot access DRAM through a register pattern")
+            .received(cx.inst.opcode)
+            .at(|p| p.tensor = Some(meta.name.to_string())));
+    }
+    let mut offset = cx.eval(&spec.offset)?;
+    if spec.absolute {
+        let size = spec.dtype.size() as i64;
+        let bytes = offset.checked_sub(meta.addr as i64).filter(|b| b % size == 0).ok_or_else(|| {
+            Error::new(Code::S001, "the register address is no element of the tensor").received(offset)
+        })?;
+        offset = bytes / size;
+    }
+    let named = |e: Error| e.at(|p| p.tensor = Some(meta.name.to_string()));
+    let pattern = resolve(place, spec.dtype, offset, &spec.ap).map_err(named)?;
+    Ok((loc, pattern))
+}
+
+/// Ruling D47.
+fn reads_dram_by_register(op: Opcode) -> bool {
+    matches!(op, Opcode::DMACopy | Opcode::Save | Opcode::Load | Opcode::TensorLoad)
+}
+

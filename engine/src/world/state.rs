@@ -1,0 +1,150 @@
+//! Resources: state of a run that belongs to no single entity.
+
+use crate::ir::Opcode;
+use crate::{Code, Error};
+use bevy_ecs::prelude::Resource;
+use birsim_kernels::Profile;
+use birsim_kernels::matmul::Product;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Who issues when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// Every engine issues consecutive runnable instructions.
+    #[default]
+    Window,
+    /// One instruction per tick, round-robin: the documented simulator's order.
+    Reference,
+    /// One instruction per tick, engine picked at random from this seed.
+    Seeded(u64),
+}
+
+/// Bounds of a run; exceeding one is a clean fault (S009).
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// Touched bytes.
+    pub max_memory: Option<u64>,
+    /// Executed instructions.
+    pub max_instructions: Option<u64>,
+    /// End of the run.
+    pub deadline: Option<Instant>,
+    /// Set from outside to stop.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+/// One remark about a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    /// `warning` or `note`.
+    pub class: &'static str,
+    /// Stable short name, for filters.
+    pub code: &'static str,
+    /// Text.
+    pub message: String,
+    /// Instruction payload it is about.
+    pub payload: Option<u32>,
+    /// Tensor it is about.
+    pub tensor: Option<String>,
+}
+
+/// Counters of a run.
+#[derive(Clone, Debug)]
+pub struct Stats {
+    /// Ticks.
+    pub ticks: u64,
+    /// Instructions executed.
+    pub instructions: u64,
+    /// Executions per opcode.
+    pub per_opcode: [u64; crate::ir::table::OPCODES],
+    /// Skip-and-note executions per opcode.
+    pub skipped: [u64; crate::ir::table::OPCODES],
+    /// Bytes of memory touched, at most so far.
+    pub touched: u64,
+}
+
+impl Default for Stats {
+    fn default() -> Self {
+        let zero = [0; crate::ir::table::OPCODES];
+        Stats { ticks: 0, instructions: 0, per_opcode: zero, skipped: zero, touched: 0 }
+    }
+}
+
+/// What may be chosen for a run.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct Settings {
+    /// Choices of numerics.
+    pub profile: Profile,
+    /// Schedule.
+    pub schedule: Schedule,
+    /// Limits.
+    pub limits: Limits,
+    /// Seed of the host MT19937-64.
+    pub seed: u64,
+    /// Id of this core.
+    pub core: u32,
+    /// The five skip-and-note opcodes are an error.
+    pub unsupported_is_error: bool,
+    /// Warnings about protocol leftovers are faults.
+    pub strict: bool,
+}
+
+/// State of a run.
+#[derive(Resource, Default)]
+pub struct Run {
+    /// Actual set of every set, identity outside calls.
+    pub bindings: Vec<u32>,
+    /// Counters.
+    pub stats: Stats,
+    /// Remarks.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The fault that ended the run, with the payload it belongs to.
+    pub fault: Option<Error>,
+    /// Buffers for staged inputs, by operand.
+    pub stage: Vec<Vec<u64>>,
+    /// Product of the running matmul.
+    pub product: Product,
+    /// Dynamic operands of the running instruction.
+    pub dynamic: Vec<crate::exec::Resolved>,
+}
+
+impl Run {
+    /// Records a remark once per (code, payload, tensor).
+    pub fn note(&mut self, d: Diagnostic) {
+        if !self.diagnostics.iter().any(|o| o.code == d.code && o.payload == d.payload && o.tensor == d.tensor) {
+            self.diagnostics.push(d);
+        }
+    }
+
+    /// Accounts newly touched bytes.
+    pub fn touch(&mut self, fresh: u64, limits: &Limits) -> crate::Result<()> {
+        self.stats.touched += fresh;
+        match limits.max_memory {
+            Some(max) if self.stats.touched > max => {
+                Err(Error::new(Code::S009, "the run touches more memory than --max-memory allows")
+                    .received(format!("{} of {max} bytes", self.stats.touched)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts one execution.
+    pub fn count(&mut self, opcode: Opcode) {
+        self.stats.instructions += 1;
+        self.stats.per_opcode[opcode.ordinal() as usize] += 1;
+    }
+}
+
+/// Rows issued in this tick, in issue order.
+#[derive(Resource, Default)]
+pub struct IssueList {
+    /// Rows.
+    pub rows: Vec<u32>,
+    /// Rows were issued whose sync effects select already applied to `pending`.
+    pub pending: Vec<u32>,
+    /// Engine after the last served one.
+    pub next_engine: usize,
+    /// Present step of the seeded schedule.
+    pub random: u64,
+}
