@@ -152,6 +152,9 @@ impl Flow<'_> {
     /// The segment's engines are done and its join, if any, has executed: go on.
     pub fn advance(&mut self, joined: Option<u32>) -> Result<()> {
         self.pc.steps += 1;
+        if std::mem::take(&mut self.pc.idle_body) {
+            return self.enter_position();
+        }
         if let Some(row) = joined {
             let inst = &self.program.insts[row as usize];
             if predicates_hold(&inst.predicates, &self.env())? && self.push_frame(row)? {
@@ -319,6 +322,7 @@ impl Flow<'_> {
     /// Another trip. An empty body is left to the next tick, so that limits see loops that never end.
     fn again(&mut self) -> Result<()> {
         let empty = self.pc.frames.last().is_some_and(|t| self.program.lists[t.list as usize].is_empty());
+        self.pc.idle_body = empty;
         if empty { Ok(()) } else { self.enter_position() }
     }
 

@@ -78,6 +78,8 @@ pub struct ProgramCounter {
     pub join_issued: bool,
     /// Nothing could be issued and the segment is not finished.
     pub stuck: bool,
+    /// A loop with an empty body goes round once per tick.
+    pub idle_body: bool,
     /// The entry function's blocks ran out or the run was ended.
     pub finished: bool,
     /// Ended by Exit: nothing appended later runs.

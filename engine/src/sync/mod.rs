@@ -1,0 +1,81 @@
+//! Semaphores and events: the two banks of a core (seed 1, 3).
+
+pub mod deadlock;
+
+use crate::ir::{SyncKind, UpdateMode};
+use crate::world::{EventBit, EventTouched, Program, SemValue, SyncSet, Touched, Update};
+use crate::{Code, Error, Result};
+
+/// An update for the bank of another core.
+#[derive(Clone, Copy, Debug)]
+pub struct RemoteUpdate {
+    /// Core.
+    pub core: u32,
+    /// What to do there.
+    pub update: Update,
+}
+
+/// Both banks, as slices of components.
+pub struct Banks<'a> {
+    /// Semaphore values.
+    pub semaphores: &'a mut [SemValue],
+    /// Which were updated.
+    pub touched: &'a mut [Touched],
+    /// Event bits.
+    pub events: &'a mut [EventBit],
+    /// Which were set.
+    pub event_touched: &'a mut [EventTouched],
+    /// Id of this core.
+    pub core: u32,
+}
+
+impl Banks<'_> {
+    /// Applies the updates of an instruction; remote ones go to the outbox.
+    pub fn publish(&mut self, program: &Program, s: &SyncSet, outbox: &mut Vec<RemoteUpdate>) -> Result<()> {
+        for u in program.updates_of(s) {
+            match u.target_core {
+                Some(core) if core != self.core => outbox.push(RemoteUpdate { core, update: *u }),
+                _ => self.apply(u)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies one update.
+    pub fn apply(&mut self, u: &Update) -> Result<()> {
+        let id = u.id as usize;
+        match (u.kind, u.mode) {
+            (SyncKind::Event, UpdateMode::EvtSet) => {
+                if self.events[id].0 {
+                    return Err(Error::new(Code::S004, format!("event {id} is set while it is set"))
+                        .received(format!("event {id} = 1")));
+                }
+                self.events[id] = EventBit(true);
+                self.event_touched[id] = EventTouched(true);
+                return Ok(());
+            }
+            (SyncKind::Event, mode) => {
+                return Err(Error::new(Code::S004, "an event is updated with evt-set").received(mode));
+            }
+            (SyncKind::Semaphore, UpdateMode::EvtSet) => {
+                return Err(Error::new(Code::S005, "evt-set is no update of a semaphore").received(format!("id {id}")));
+            }
+            (SyncKind::Semaphore, UpdateMode::SemInc | UpdateMode::SemDec) if u.value != 1 => {
+                return Err(Error::new(Code::S005, format!("Semaphore inc value must be 1, for {}", u.mode))
+                    .received(u.value));
+            }
+            _ => {}
+        }
+        let old = self.semaphores[id].0;
+        let new = match u.mode {
+            UpdateMode::SemAddImm => old.wrapping_add(u.value),
+            UpdateMode::SemSubImm => old.wrapping_sub(u.value),
+            UpdateMode::SemInc => old.wrapping_add(1),
+            UpdateMode::SemDec => old.wrapping_sub(1),
+            UpdateMode::SemWrImm | UpdateMode::EvtSet => u.value,
+        };
+        self.semaphores[id] = SemValue(new);
+        self.touched[id] = Touched(true);
+        Ok(())
+    }
+}

@@ -1,0 +1,34 @@
+//! Stage 3: from issued rows to calls.
+//!
+//! Operands with a static address were resolved when the program was loaded; those that depend on registers or loop
+//! axes are resolved by the memory stage right before the call, because an earlier call of the same list may write them.
+
+use super::slice;
+use crate::exec::Execute;
+use crate::ir::Opcode;
+use crate::world::{IssueList, Op};
+use bevy_ecs::prelude::*;
+
+/// What happens for one issued row.
+#[derive(Clone, Copy)]
+pub struct Call {
+    /// Row.
+    pub row: u32,
+    /// Opcode.
+    pub opcode: Opcode,
+    /// Kernel; `None` where only sync or control acts, or where nothing is modelled.
+    pub execute: Option<Execute>,
+}
+
+pub(super) fn dispatch(issue: Res<IssueList>, mut calls: ResMut<Calls>, rows: Query<&Op>) {
+    calls.0.clear();
+    let ops = slice!(rows);
+    calls.0.extend(issue.rows.iter().map(|row| {
+        let opcode = ops[*row as usize].opcode;
+        Call { row: *row, opcode, execute: opcode.row().execute }
+    }));
+}
+
+/// The issue list with its kernels.
+#[derive(Resource, Default)]
+pub struct Calls(pub Vec<Call>);

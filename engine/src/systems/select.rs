@@ -1,0 +1,223 @@
+//! Stage 1: polls engine heads in order and takes what is runnable.
+
+use super::slice;
+use crate::control::ProgramCounter;
+use crate::exec::read_register;
+use crate::ir::{Opcode, SyncKind, UpdateMode, WaitMode};
+use crate::world::*;
+use bevy_ecs::prelude::*;
+
+/// Rows issued in one tick at most.
+const WINDOW: usize = 1024;
+
+pub(super) fn select(
+    program: Res<Program>,
+    settings: Res<Settings>,
+    run: Res<Run>,
+    mut pc: ResMut<ProgramCounter>,
+    mut issue: ResMut<IssueList>,
+    rows: Query<(&SyncSet, &Op)>,
+    mut engines: Query<(&mut Cursor, &mut Status)>,
+    registers: Query<&RegisterFile>,
+    semaphores: Query<&SemValue>,
+    events: Query<&EventBit>,
+) {
+    let issue = &mut *issue;
+    issue.rows.clear();
+    pc.join_issued = false;
+    pc.stuck = false;
+    if run.fault.is_some() || pc.finished || pc.idle_body {
+        return;
+    }
+    let values = slice!(semaphores);
+    issue.pending.clear();
+    issue.pending.extend(values.iter().map(|s| s.0));
+    let Some((syncs, ops)) = rows.contiguous_iter().ok().and_then(|mut i| i.next()) else { return };
+    let Some((mut cursors, mut status)) = engines.contiguous_iter_mut().ok().and_then(|mut i| i.next()) else {
+        return;
+    };
+    let plan = &program.blocks[pc.block as usize];
+    let mut poll = Poll {
+        program: &program,
+        syncs,
+        ops,
+        registers: slice!(registers),
+        events: slice!(events),
+        by_sync: plan.by_sync,
+        issue,
+        cursors: &mut cursors.bypass_change_detection()[..QUEUES],
+        status: &mut status.bypass_change_detection()[..QUEUES],
+    };
+    let started = match settings.schedule {
+        Schedule::Window => poll.window(),
+        Schedule::Reference => poll.one_in_turn(),
+        Schedule::Seeded(_) => poll.one_at_random(),
+    };
+    if started {
+        return;
+    }
+    let finished = poll.cursors.iter().all(|c| c.next >= c.end);
+    if !finished {
+        if !poll.rendezvous() {
+            pc.stuck = true;
+        }
+        return;
+    }
+    let segment = &program.segments[(plan.first_segment + pc.segment) as usize];
+    if let Some(join) = segment.join {
+        match poll.blocked(join) {
+            None => {
+                poll.issue.rows.push(join);
+                pc.join_issued = true;
+            }
+            Some(wait) => {
+                poll.status.fill(Status::Waiting(wait));
+                pc.stuck = true;
+            }
+        }
+    }
+}
+
+struct Poll<'a> {
+    program: &'a Program,
+    syncs: &'a [SyncSet],
+    ops: &'a [Op],
+    registers: &'a [RegisterFile],
+    events: &'a [EventBit],
+    by_sync: bool,
+    issue: &'a mut IssueList,
+    cursors: &'a mut [Cursor],
+    status: &'a mut [Status],
+}
+
+impl Poll<'_> {
+    /// The first unsatisfied wait of a row. Semaphore values include what was issued before in this window.
+    #[inline]
+    fn blocked(&self, row: u32) -> Option<u32> {
+        if !self.by_sync {
+            return None;
+        }
+        let s = &self.syncs[row as usize];
+        for (k, w) in self.program.waits_of(s).iter().enumerate() {
+            let satisfied = match (w.kind, w.mode, w.reg) {
+                (SyncKind::Event, ..) => self.events[w.id as usize].0,
+                (SyncKind::Semaphore, WaitMode::SemGeReg, Some(r)) => {
+                    self.issue.pending[w.id as usize] >= read_register(self.registers, r) as u32
+                }
+                // Other modes are a protocol fault that the wait stage raises.
+                (SyncKind::Semaphore, WaitMode::EvtSetClear, _) => true,
+                _ => self.issue.pending[w.id as usize] >= w.value,
+            };
+            if !satisfied {
+                return Some(s.wait + k as u32);
+            }
+        }
+        None
+    }
+
+    /// Takes the head of engine `e` when it can run. `None`: it cannot; else whether the window ends.
+    #[inline]
+    fn take(&mut self, e: usize) -> Option<bool> {
+        let cursor = self.cursors[e];
+        if cursor.next >= cursor.end {
+            self.status[e] = Status::Finished;
+            return None;
+        }
+        let row = cursor.next;
+        let s = self.syncs[row as usize];
+        // A register or event must be looked at when everything issued before has executed.
+        if s.slow_wait && self.by_sync && !self.issue.rows.is_empty() {
+            return None;
+        }
+        if let Some(wait) = self.blocked(row) {
+            self.status[e] = Status::Waiting(wait);
+            return None;
+        }
+        if self.by_sync && joins_alone(self.ops[row as usize].opcode) {
+            self.status[e] = Status::Joining;
+            return None;
+        }
+        self.issue_head(e);
+        Some(s.ends_window)
+    }
+
+    #[inline]
+    fn issue_head(&mut self, e: usize) {
+        let cursor = &mut self.cursors[e];
+        let row = cursor.next;
+        cursor.next += 1;
+        self.status[e] = if cursor.next < cursor.end { Status::Ready } else { Status::Finished };
+        self.issue.rows.push(row);
+        self.issue.next_engine = (e + 1) % QUEUES;
+        if self.by_sync {
+            for u in self.program.updates_of(&self.syncs[row as usize]) {
+                let by = match u.mode {
+                    UpdateMode::SemAddImm => u.value,
+                    UpdateMode::SemInc => 1,
+                    _ => continue,
+                };
+                if u.kind == SyncKind::Semaphore && u.target_core.is_none() {
+                    let slot = &mut self.issue.pending[u.id as usize];
+                    *slot = slot.wrapping_add(by);
+                }
+            }
+        }
+    }
+
+    /// Every engine issues consecutive runnable rows, until nothing moves or the window ends.
+    fn window(&mut self) -> bool {
+        loop {
+            let before = self.issue.rows.len();
+            let first = self.issue.next_engine;
+            for k in 0..QUEUES {
+                let e = (first + k) % QUEUES;
+                while self.issue.rows.len() < WINDOW {
+                    match self.take(e) {
+                        None => break,
+                        Some(true) => return true,
+                        Some(false) => {}
+                    }
+                }
+            }
+            if self.issue.rows.len() == before || self.issue.rows.len() >= WINDOW {
+                return !self.issue.rows.is_empty();
+            }
+        }
+    }
+
+    fn one_in_turn(&mut self) -> bool {
+        let first = self.issue.next_engine;
+        (0..QUEUES).any(|k| self.take((first + k) % QUEUES).is_some())
+    }
+
+    fn one_at_random(&mut self) -> bool {
+        // A fixed step of a 64-bit linear congruential generator; its high bits pick the first engine polled.
+        let r = self.issue.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.issue.random = r;
+        let mut order: [usize; QUEUES] = std::array::from_fn(|i| i);
+        let mut bits = r >> 16;
+        for i in (1..QUEUES).rev() {
+            order.swap(i, (bits % (i as u64 + 1)) as usize);
+            bits /= i as u64 + 1;
+        }
+        order.into_iter().any(|e| self.take(e).is_some())
+    }
+
+    /// Barriers and exits that stand in the engines' own queues run when every engine with work has arrived.
+    fn rendezvous(&mut self) -> bool {
+        let waiting: Vec<usize> = (0..QUEUES).filter(|e| self.cursors[*e].next < self.cursors[*e].end).collect();
+        let head = |e: usize| self.ops[self.cursors[e].next as usize].opcode;
+        let Some(op) = waiting.first().map(|e| head(*e)) else { return false };
+        let all = joins_alone(op)
+            && waiting.iter().all(|e| head(*e) == op && self.blocked(self.cursors[*e].next).is_none());
+        if all {
+            waiting.into_iter().for_each(|e| self.issue_head(e));
+        }
+        all
+    }
+}
+
+fn joins_alone(op: Opcode) -> bool {
+    matches!(op, Opcode::AllEngineBarrier | Opcode::Exit)
+}
+

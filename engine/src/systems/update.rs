@@ -1,0 +1,155 @@
+//! Stage 5: publishes semaphore and event updates in issue order, then lets control go on.
+
+use super::{slice, slice_mut};
+use crate::control::ProgramCounter;
+use crate::control::advance::{Flow, owns_updates};
+use crate::sync::{self, Banks, RemoteUpdate};
+use crate::world::*;
+use crate::{Code, Error};
+use bevy_ecs::prelude::*;
+
+/// Updates addressed to other cores, in issue order.
+#[derive(Resource, Default)]
+pub struct Outbox(pub Vec<RemoteUpdate>);
+
+#[expect(clippy::too_many_arguments, reason = "one parameter per kind of component the stage touches")]
+pub(super) fn update(
+    program: Res<Program>,
+    settings: Res<Settings>,
+    issue: Res<IssueList>,
+    mut pc: ResMut<ProgramCounter>,
+    mut run: ResMut<Run>,
+    mut outbox: ResMut<Outbox>,
+    mut publish: Local<Vec<u32>>,
+    rows: Query<&SyncSet>,
+    mut engines: Query<(&mut Cursor, &mut Status, &mut RegisterFile)>,
+    mut axes: Query<&mut Induction>,
+    mut semaphores: Query<(&mut SemValue, &mut Touched)>,
+    mut events: Query<(&mut EventBit, &mut EventTouched)>,
+    mut triggers: Query<&mut FireCount>,
+) {
+    run.stats.ticks += 1;
+    let syncs = slice!(rows);
+    let Some((mut sem, mut sem_touched)) = semaphores.contiguous_iter_mut().ok().and_then(|mut i| i.next()) else {
+        return;
+    };
+    let Some((mut bits, mut bits_touched)) = events.contiguous_iter_mut().ok().and_then(|mut i| i.next()) else {
+        return;
+    };
+    let mut banks = Banks {
+        semaphores: sem.bypass_change_detection(),
+        touched: sem_touched.bypass_change_detection(),
+        events: bits.bypass_change_detection(),
+        event_touched: bits_touched.bypass_change_detection(),
+        core: settings.core,
+    };
+    let fires = slice_mut!(triggers);
+    let Some((mut cursors, mut status, mut registers)) =
+        engines.contiguous_iter_mut().ok().and_then(|mut i| i.next())
+    else {
+        return;
+    };
+    let by_sync = program.blocks.get(pc.block as usize).is_some_and(|b| b.by_sync);
+    let (run, pc) = (&mut *run, &mut *pc);
+    publish.clear();
+    for row in &issue.rows {
+        let inst = &program.insts[*row as usize];
+        if !matches!(inst.control, Control::None) {
+            if let Control::Rewind { triggers, .. } = &inst.control {
+                triggers.iter().for_each(|t| fires[*t as usize] = FireCount(0));
+            }
+            let mut flow = Flow {
+                program: &program,
+                settings: &settings,
+                pc,
+                cursors: &mut cursors.bypass_change_detection()[..QUEUES],
+                status: &mut status.bypass_change_detection()[..QUEUES],
+                registers: registers.bypass_change_detection(),
+                induction: slice_mut!(axes),
+                semaphores: &mut *banks.semaphores,
+                touched: &mut *banks.touched,
+                events: &mut *banks.events,
+                run,
+                publish: &mut publish,
+            };
+            if let Err(e) = flow.control_row(*row) {
+                run.fault.get_or_insert(program.locate(e, *row));
+                return;
+            }
+        }
+        if by_sync && !owns_updates(inst.opcode) {
+            let out = banks.publish(&program, &syncs[*row as usize], &mut outbox.0);
+            let out = out.and_then(|()| trigger_updates(&program, inst, fires, &mut banks, &mut outbox.0));
+            if let Err(e) = out {
+                run.fault.get_or_insert(program.locate(e, *row));
+                return;
+            }
+        }
+    }
+    if run.fault.is_some() || pc.finished {
+        return;
+    }
+    let all_done = cursors.bypass_change_detection()[..QUEUES].iter().all(|c| c.next >= c.end);
+    let segment = program.blocks.get(pc.block as usize).map(|b| program.segments[(b.first_segment + pc.segment) as usize]);
+    let join = segment.and_then(|s| s.join);
+    let mut flow = Flow {
+        program: &program,
+        settings: &settings,
+        pc,
+        cursors: &mut cursors.bypass_change_detection()[..QUEUES],
+        status: &mut status.bypass_change_detection()[..QUEUES],
+        registers: registers.bypass_change_detection(),
+        induction: slice_mut!(axes),
+        semaphores: &mut *banks.semaphores,
+        touched: &mut *banks.touched,
+        events: &mut *banks.events,
+        run,
+        publish: &mut publish,
+    };
+    let outcome = if flow.pc.join_issued {
+        flow.advance(join)
+    } else if flow.pc.idle_body || (all_done && (join.is_none() || flow.pc.next == crate::control::Next::Exit)) {
+        flow.advance(None)
+    } else {
+        Ok(())
+    };
+    if let Err(e) = outcome {
+        let e = join.map_or(e.clone(), |row| program.locate(e, row));
+        run.fault.get_or_insert(e);
+        return;
+    }
+    for row in publish.drain(..) {
+        if let Err(e) = banks.publish(&program, &syncs[row as usize], &mut outbox.0) {
+            run.fault.get_or_insert(program.locate(e, row));
+            return;
+        }
+    }
+    if pc.stuck {
+        let report = sync::deadlock::report(
+            &program,
+            pc,
+            &cursors.bypass_change_detection()[..QUEUES],
+            &status.bypass_change_detection()[..QUEUES],
+            &banks,
+            registers.bypass_change_detection(),
+        );
+        run.fault = Some(Error::new(Code::S003, report));
+    }
+}
+
+/// A trigger's DMABlock signals when its descriptors are done.
+fn trigger_updates(
+    program: &Program,
+    inst: &Inst,
+    fires: &[FireCount],
+    banks: &mut Banks,
+    outbox: &mut Vec<RemoteUpdate>,
+) -> crate::Result<()> {
+    let Control::Trigger { blocks, trigger } = &inst.control else { return Ok(()) };
+    let fired = fires.get(*trigger as usize).map_or(0, |f| f.0);
+    if fired == 0 || blocks.is_empty() {
+        return Ok(());
+    }
+    let block = blocks[((fired - 1) % blocks.len() as u64) as usize];
+    banks.publish(program, &program.insts[block as usize].sync, outbox)
+}
