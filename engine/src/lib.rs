@@ -3,11 +3,20 @@
 //! [`ir`] is a BIR module in memory, [`mod@format`] its JSON form. The machine itself is an ECS world: see
 //! `ARCHITECTURE.md` in this folder.
 
+pub mod control;
 pub mod exec;
 pub mod format;
 pub mod ir;
 pub mod memory;
+pub mod sim;
+pub mod sync;
+pub mod systems;
 pub mod target;
 pub mod world;
 
 pub use birsim_kernels::{Class, Code, Error, Place, Result};
+
+pub use sim::{Builder, MemMode, RunSummary, Simulator, TensorInfo};
+pub use target::Target;
+pub use world::compile::Order;
+pub use world::{Diagnostic, Limits, Schedule, Stats};

@@ -149,17 +149,18 @@ impl<'m, 'w> Cx<'m, 'w> {
     /// (location, pattern) of operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
     fn place_of(&self, k: usize) -> Result<Option<(u32, Pattern)>> {
         match self.operand(k) {
-            Some(Opnd::Static { loc, pattern }) => {
-                Ok(Some((*loc, self.m.program.patterns[*pattern as usize].clone())))
+            Some(Opnd::Static { loc, pattern }) => Ok(Some((*loc, self.m.program.patterns[*pattern as usize].clone()))),
+            Some(Opnd::Dynamic(_)) => {
+                Ok(self.m.run.dynamic.iter().find(|d| d.operand == k).map(|d| (d.loc, d.pattern.clone())))
             }
-            Some(Opnd::Dynamic(_)) => Ok(self.m.run.dynamic.iter().find(|d| d.operand == k).map(|d| (d.loc, d.pattern.clone()))),
             Some(Opnd::Faulty(e)) => Err((**e).clone()),
             _ => Ok(None),
         }
     }
 
     fn missing(&self, role: &str, k: usize) -> Error {
-        Error::new(Code::J009, format!("{} needs a tensor operand here", self.inst.opcode)).operand(format!("{role}[{k}]"))
+        Error::new(Code::J009, format!("{} needs a tensor operand here", self.inst.opcode))
+            .operand(format!("{role}[{k}]"))
     }
 
     fn input_at(&mut self, k: usize, staged: bool) -> Result<Option<Src<'w>>> {
@@ -213,9 +214,7 @@ impl<'m, 'w> Cx<'m, 'w> {
             return Err(self.missing("ins", k));
         }
         let staged = self.stage & (1 << k.min(31)) != 0;
-        self.input_at(k, staged)
-            .map_err(|e| e.operand(format!("ins[{k}]")))?
-            .ok_or_else(|| self.missing("ins", k))
+        self.input_at(k, staged).map_err(|e| e.operand(format!("ins[{k}]")))?.ok_or_else(|| self.missing("ins", k))
     }
 
     /// Index operand `k` as a tensor view.
@@ -349,8 +348,7 @@ impl<'m, 'w> Cx<'m, 'w> {
 
     /// Evaluates an expression in the present environment.
     pub fn eval(&self, ex: &Ex) -> Result<i64> {
-        let env =
-            Scalars { registers: self.m.registers, induction: self.m.induction, core: self.m.settings.core };
+        let env = Scalars { registers: self.m.registers, induction: self.m.induction, core: self.m.settings.core };
         ex.eval(&env)
     }
 

@@ -92,4 +92,3 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern)> {
 fn reads_dram_by_register(op: Opcode) -> bool {
     matches!(op, Opcode::DMACopy | Opcode::Save | Opcode::Load | Opcode::TensorLoad)
 }
-

@@ -246,6 +246,8 @@ pub struct Row {
     pub spec: &'static str,
     /// What is missing, for opcodes that are executed in part.
     pub partial: Option<&'static str>,
+    /// Binding to the kernel; `None` where only sync or control acts, or where nothing is modelled.
+    pub execute: Option<crate::exec::Execute>,
 }
 
 /// A role of an operand, parsed from the table's notation: `name`, then `:` and the kinds it accepts (`a` access
@@ -311,7 +313,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 #[doc(hidden)]
 macro_rules! rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
-        $fidelity:ident, $spec:literal $(, partial $partial:literal)?
+        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, run $run:path)?
         { $($key:ident : $ty:expr => $default:expr;)* })+) => {
         #[allow(non_upper_case_globals)]
         impl $crate::ir::table::Opcode {
@@ -348,9 +350,12 @@ macro_rules! rows {
                 fidelity: $crate::ir::table::Fidelity::$fidelity,
                 spec: $spec,
                 partial: $crate::rows!(@partial $($partial)?),
+                execute: $crate::rows!(@run $($run)?),
             }),+]
         };
     };
+    (@run) => { None };
+    (@run $run:path) => { Some($run) };
     (@partial) => { None };
     (@partial $text:literal) => { Some($text) };
 }

@@ -60,7 +60,9 @@ impl ArenaMem {
         match &self.store {
             Store::Untouched => 0,
             Store::Whole(_) => self.len as u64,
-            Store::Paged { missing, .. } => (self.len.div_ceil(PAGE) - missing).saturating_mul(PAGE).min(self.len) as u64,
+            Store::Paged { missing, .. } => {
+                (self.len.div_ceil(PAGE) - missing).saturating_mul(PAGE).min(self.len) as u64
+            }
         }
     }
 
@@ -74,12 +76,13 @@ impl ArenaMem {
                 self.store = Store::Whole(vec![u64::MAX; self.len.div_ceil(8)].into_boxed_slice());
                 return Ok(self.len as u64);
             }
-            let map = MmapOptions::new().len(self.len).no_reserve_swap().map_anon().map_err(|e| {
-                Error::new(Code::S009, format!("the host cannot reserve {} bytes: {e}", self.len))
-            })?;
+            let map = MmapOptions::new()
+                .len(self.len)
+                .no_reserve_swap()
+                .map_anon()
+                .map_err(|e| Error::new(Code::S009, format!("the host cannot reserve {} bytes: {e}", self.len)))?;
             let pages = self.len.div_ceil(PAGE);
-            self.store =
-                Store::Paged { map, filled: vec![0; pages.div_ceil(64)].into_boxed_slice(), missing: pages };
+            self.store = Store::Paged { map, filled: vec![0; pages.div_ceil(64)].into_boxed_slice(), missing: pages };
         }
         let Store::Paged { map, filled, missing } = &mut self.store else { return Ok(0) };
         if *missing == 0 {

@@ -61,8 +61,9 @@ impl Banks<'_> {
                 return Err(Error::new(Code::S005, "evt-set is no update of a semaphore").received(format!("id {id}")));
             }
             (SyncKind::Semaphore, UpdateMode::SemInc | UpdateMode::SemDec) if u.value != 1 => {
-                return Err(Error::new(Code::S005, format!("Semaphore inc value must be 1, for {}", u.mode))
-                    .received(u.value));
+                return Err(
+                    Error::new(Code::S005, format!("Semaphore inc value must be 1, for {}", u.mode)).received(u.value)
+                );
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Stage 4: runs the issue list in issue order, each call read -> compute -> write.
 
 use super::dispatch::Calls;
-use super::{slice, slice_mut};
+use super::{column, slice, table};
 use crate::control::advance::{check_engine, predicates_hold};
 use crate::exec::{Cx, Machine, Scalars};
 use crate::ir::table::RouteClass;
@@ -28,13 +28,9 @@ pub(super) fn memory(
     if calls.0.is_empty() {
         return;
     }
-    let mut arenas = arenas.contiguous_iter_mut().ok().and_then(|mut i| i.next());
-    let mut locations = locations.contiguous_iter_mut().ok().and_then(|mut i| i.next());
-    let Some((mut registers, mut accumulators, mut rngs)) =
-        engines.contiguous_iter_mut().ok().and_then(|mut i| i.next())
-    else {
-        return;
-    };
+    let mut arenas = table!(arenas);
+    let mut locations = table!(locations);
+    let Some((mut registers, mut accumulators, mut rngs)) = table!(engines) else { return };
     let (mem, inits, accums): (&mut [ArenaMem], &mut [InitShadow], &mut [AccumShadow]) = match &mut arenas {
         Some((a, i, s)) => (a.bypass_change_detection(), i.bypass_change_detection(), s.bypass_change_detection()),
         None => (&mut [], &mut [], &mut []),
@@ -43,6 +39,7 @@ pub(super) fn memory(
         Some((p, s)) => (p, s.bypass_change_detection()),
         None => (&[], &mut []),
     };
+    let mut triggers = table!(triggers);
     let mut machine = Machine {
         program: &program,
         arenas: mem,
@@ -54,7 +51,7 @@ pub(super) fn memory(
         accumulators: accumulators.bypass_change_detection(),
         rngs: rngs.bypass_change_detection(),
         induction: slice!(axes),
-        fires: slice_mut!(triggers),
+        fires: column!(triggers),
         settings: &settings,
         run: &mut run,
     };

@@ -9,15 +9,14 @@ mod wait;
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::SingleThreadedExecutor;
 
-pub use dispatch::Call;
+pub use dispatch::{Call, Calls};
+pub use update::Outbox;
 
 /// The schedule of one tick.
 pub fn tick() -> Schedule {
     let mut schedule = Schedule::default();
     schedule.set_executor(SingleThreadedExecutor::new());
-    schedule.add_systems(
-        (select::select, wait::wait, dispatch::dispatch, memory::memory, update::update).chain(),
-    );
+    schedule.add_systems((select::select, wait::wait, dispatch::dispatch, memory::memory, update::update).chain());
     schedule
 }
 
@@ -28,14 +27,21 @@ macro_rules! slice {
     };
 }
 
-/// The mutable slice of a component, without change detection.
-macro_rules! slice_mut {
+/// The one table of a component that is written, as an optional column; `column!` turns it into a slice.
+macro_rules! table {
     ($query:expr) => {
-        match $query.contiguous_iter_mut().ok().and_then(|mut i| i.next()) {
-            Some(mut s) => s.bypass_change_detection(),
+        $query.contiguous_iter_mut().ok().and_then(|mut i| i.next())
+    };
+}
+
+/// The mutable slice of a column, without change detection.
+macro_rules! column {
+    ($table:expr) => {
+        match &mut $table {
+            Some(s) => s.bypass_change_detection(),
             None => &mut [],
         }
     };
 }
 
-pub(crate) use {slice, slice_mut};
+pub(crate) use {column, slice, table};

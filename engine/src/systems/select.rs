@@ -1,10 +1,10 @@
 //! Stage 1: polls engine heads in order and takes what is runnable.
 
-use super::slice;
+use super::{slice, table};
 use crate::control::ProgramCounter;
 use crate::exec::read_register;
 use crate::ir::{Opcode, SyncKind, UpdateMode, WaitMode};
-use crate::world::*;
+use crate::world::{Schedule, *};
 use bevy_ecs::prelude::*;
 
 /// Rows issued in one tick at most.
@@ -33,9 +33,7 @@ pub(super) fn select(
     issue.pending.clear();
     issue.pending.extend(values.iter().map(|s| s.0));
     let Some((syncs, ops)) = rows.contiguous_iter().ok().and_then(|mut i| i.next()) else { return };
-    let Some((mut cursors, mut status)) = engines.contiguous_iter_mut().ok().and_then(|mut i| i.next()) else {
-        return;
-    };
+    let Some((mut cursors, mut status)) = table!(engines) else { return };
     let plan = &program.blocks[pc.block as usize];
     let mut poll = Poll {
         program: &program,
@@ -208,8 +206,8 @@ impl Poll<'_> {
         let waiting: Vec<usize> = (0..QUEUES).filter(|e| self.cursors[*e].next < self.cursors[*e].end).collect();
         let head = |e: usize| self.ops[self.cursors[e].next as usize].opcode;
         let Some(op) = waiting.first().map(|e| head(*e)) else { return false };
-        let all = joins_alone(op)
-            && waiting.iter().all(|e| head(*e) == op && self.blocked(self.cursors[*e].next).is_none());
+        let all =
+            joins_alone(op) && waiting.iter().all(|e| head(*e) == op && self.blocked(self.cursors[*e].next).is_none());
         if all {
             waiting.into_iter().for_each(|e| self.issue_head(e));
         }
@@ -220,4 +218,3 @@ impl Poll<'_> {
 fn joins_alone(op: Opcode) -> bool {
     matches!(op, Opcode::AllEngineBarrier | Opcode::Exit)
 }
-

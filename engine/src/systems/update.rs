@@ -1,6 +1,6 @@
 //! Stage 5: publishes semaphore and event updates in issue order, then lets control go on.
 
-use super::{slice, slice_mut};
+use super::{column, slice, table};
 use crate::control::ProgramCounter;
 use crate::control::advance::{Flow, owns_updates};
 use crate::sync::{self, Banks, RemoteUpdate};
@@ -30,10 +30,10 @@ pub(super) fn update(
 ) {
     run.stats.ticks += 1;
     let syncs = slice!(rows);
-    let Some((mut sem, mut sem_touched)) = semaphores.contiguous_iter_mut().ok().and_then(|mut i| i.next()) else {
+    let Some((mut sem, mut sem_touched)) = table!(semaphores) else {
         return;
     };
-    let Some((mut bits, mut bits_touched)) = events.contiguous_iter_mut().ok().and_then(|mut i| i.next()) else {
+    let Some((mut bits, mut bits_touched)) = table!(events) else {
         return;
     };
     let mut banks = Banks {
@@ -43,12 +43,10 @@ pub(super) fn update(
         event_touched: bits_touched.bypass_change_detection(),
         core: settings.core,
     };
-    let fires = slice_mut!(triggers);
-    let Some((mut cursors, mut status, mut registers)) =
-        engines.contiguous_iter_mut().ok().and_then(|mut i| i.next())
-    else {
-        return;
-    };
+    let mut triggers = table!(triggers);
+    let fires = column!(triggers);
+    let mut axes = table!(axes);
+    let Some((mut cursors, mut status, mut registers)) = table!(engines) else { return };
     let by_sync = program.blocks.get(pc.block as usize).is_some_and(|b| b.by_sync);
     let (run, pc) = (&mut *run, &mut *pc);
     publish.clear();
@@ -65,7 +63,7 @@ pub(super) fn update(
                 cursors: &mut cursors.bypass_change_detection()[..QUEUES],
                 status: &mut status.bypass_change_detection()[..QUEUES],
                 registers: registers.bypass_change_detection(),
-                induction: slice_mut!(axes),
+                induction: column!(axes),
                 semaphores: &mut *banks.semaphores,
                 touched: &mut *banks.touched,
                 events: &mut *banks.events,
@@ -90,7 +88,8 @@ pub(super) fn update(
         return;
     }
     let all_done = cursors.bypass_change_detection()[..QUEUES].iter().all(|c| c.next >= c.end);
-    let segment = program.blocks.get(pc.block as usize).map(|b| program.segments[(b.first_segment + pc.segment) as usize]);
+    let segment =
+        program.blocks.get(pc.block as usize).map(|b| program.segments[(b.first_segment + pc.segment) as usize]);
     let join = segment.and_then(|s| s.join);
     let mut flow = Flow {
         program: &program,
@@ -99,7 +98,7 @@ pub(super) fn update(
         cursors: &mut cursors.bypass_change_detection()[..QUEUES],
         status: &mut status.bypass_change_detection()[..QUEUES],
         registers: registers.bypass_change_detection(),
-        induction: slice_mut!(axes),
+        induction: column!(axes),
         semaphores: &mut *banks.semaphores,
         touched: &mut *banks.touched,
         events: &mut *banks.events,

@@ -1,6 +1,6 @@
 //! Stage 2: consumes the event waits of what was issued, and refuses waits of unknown form.
 
-use super::{slice, slice_mut};
+use super::{column, slice, table};
 use crate::control::ProgramCounter;
 use crate::ir::{SyncKind, WaitMode};
 use crate::world::*;
@@ -24,7 +24,8 @@ pub(super) fn wait(
     if !s.slow_wait {
         return;
     }
-    let bits = slice_mut!(events);
+    let mut events = table!(events);
+    let bits = column!(events);
     for w in program.waits_of(&s) {
         let fault = match (w.kind, w.mode) {
             (SyncKind::Event, WaitMode::EvtSetClear) => {

@@ -107,8 +107,9 @@ impl Compiler {
             this.scopes.push(scope);
             program.functions.push(FunctionPlan { name: f.name.as_str().into(), list: 0 });
             if this.functions.insert(f.name.clone(), id).is_some() {
-                return Err(Error::new(Code::J007, format!("the function {} is declared twice", f.name))
-                    .received(&f.name));
+                return Err(
+                    Error::new(Code::J007, format!("the function {} is declared twice", f.name)).received(&f.name)
+                );
             }
         }
         this.find_triggers(&functions, &mut program);
@@ -161,9 +162,10 @@ impl Compiler {
 
     fn by_sync(&self, blocks: &[Block]) -> bool {
         fn any(blocks: &[Block]) -> bool {
-            blocks.iter().flat_map(|b| &b.instructions).any(|i| {
-                !i.sync.on_wait.is_empty() || !i.sync.on_update.is_empty() || any(&i.blocks)
-            })
+            blocks
+                .iter()
+                .flat_map(|b| &b.instructions)
+                .any(|i| !i.sync.on_wait.is_empty() || !i.sync.on_update.is_empty() || any(&i.blocks))
         }
         match self.order {
             Order::Auto => any(blocks),
@@ -261,9 +263,12 @@ impl Context<'_> {
 
     /// An axis by name, innermost first.
     pub fn axis(&self, name: &str) -> Result<u32> {
-        self.axes.iter().rev().find(|(n, _)| n == name).map(|(_, a)| *a).ok_or_else(|| {
-            Error::new(Code::J006, format!("no enclosing loop has an axis named {name}")).received(name)
-        })
+        self.axes
+            .iter()
+            .rev()
+            .find(|(n, _)| n == name)
+            .map(|(_, a)| *a)
+            .ok_or_else(|| Error::new(Code::J006, format!("no enclosing loop has an axis named {name}")).received(name))
     }
 
     fn block_named(&self, name: &str) -> Result<u32> {
@@ -398,9 +403,10 @@ impl Context<'_> {
             control,
             block,
             index,
-            source: i.debug.as_ref().and_then(|d| {
-                Some(format!("{}:{}", d.filename.as_deref()?, d.lineno.unwrap_or(0)).into_boxed_str())
-            }),
+            source: i
+                .debug
+                .as_ref()
+                .and_then(|d| Some(format!("{}:{}", d.filename.as_deref()?, d.lineno.unwrap_or(0)).into_boxed_str())),
         };
         (inst.stage, inst.all_static) = self.staging(&inst);
         self.program.insts.push(inst);
@@ -708,7 +714,8 @@ impl Context<'_> {
 }
 
 fn count(n: usize) -> Result<u16> {
-    u16::try_from(n).map_err(|_| Error::new(Code::J009, "an instruction has at most 65535 operands or syncs").received(n))
+    u16::try_from(n)
+        .map_err(|_| Error::new(Code::J009, "an instruction has at most 65535 operands or syncs").received(n))
 }
 
 /// The upper bound of a DynamicForLoop is c + coeff * register (error 1910 of the reference).
@@ -727,10 +734,8 @@ fn queue_of(engine: Engine) -> usize {
 
 /// Instructions every engine takes part in.
 fn is_join(i: &Instruction, by_sync: bool) -> bool {
-    let control = matches!(
-        i.opcode,
-        Opcode::Loop | Opcode::DynamicForLoop | Opcode::DoWhile | Opcode::Call | Opcode::NKIKernel
-    );
+    let control =
+        matches!(i.opcode, Opcode::Loop | Opcode::DynamicForLoop | Opcode::DoWhile | Opcode::Call | Opcode::NKIKernel);
     control || (by_sync && matches!(i.engine, Engine::All | Engine::Unassigned))
 }
 
@@ -780,4 +785,3 @@ fn expand_parallel(list: &[Instruction]) -> Result<Vec<Cow<'_, Instruction>>> {
     }
     Ok(out)
 }
-

@@ -67,8 +67,11 @@ impl Ex {
             Ex::Shard(ub) => {
                 let core = env.core();
                 if core >= *ub {
-                    return Err(Error::new(Code::S008, "the shard expression is used by more cores than it has shards")
-                        .received(format!("core {core} of {ub}")));
+                    return Err(Error::new(
+                        Code::S008,
+                        "the shard expression is used by more cores than it has shards",
+                    )
+                    .received(format!("core {core} of {ub}")));
                 }
                 core
             }

@@ -3,7 +3,7 @@
 use super::compile::Context;
 use super::expr::Ex;
 use super::{DynamicSpec, Opnd, RegRef, VectorSpec};
-use crate::ir::{ApPair, Expr, IndirectDim, ImmValue, Operand};
+use crate::ir::{ApPair, Expr, ImmValue, IndirectDim, Operand};
 use crate::memory::resolve;
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
@@ -41,11 +41,10 @@ impl Context<'_> {
             Expr::Modulo(n, d) => Ex::Mod(Box::new((sub(n)?, sub(d)?))),
             Expr::CcDiv { numer, denom, .. } => Ex::Div(Box::new((sub(numer)?, sub(denom)?))),
             Expr::CcGetRank { .. } => Ex::Rank,
-            Expr::IndirectArg { arg_id } => {
-                Ex::Indirect(u32::try_from(*arg_id).map_err(|_| {
-                    Error::new(Code::J012, "an index operand has a negative position").received(arg_id)
-                })?)
-            }
+            Expr::IndirectArg { arg_id } => Ex::Indirect(
+                u32::try_from(*arg_id)
+                    .map_err(|_| Error::new(Code::J012, "an index operand has a negative position").received(arg_id))?,
+            ),
         })
     }
 
@@ -65,8 +64,9 @@ impl Context<'_> {
             if let Some(s) = scope.sets.get(memref) {
                 return Ok((*s, None));
             }
-            return Err(Error::new(Code::J006, format!("there is no tensor named {memref} in this function"))
-                .received(memref));
+            return Err(
+                Error::new(Code::J006, format!("there is no tensor named {memref} in this function")).received(memref)
+            );
         }
         scope.sets.get(memsetref).map(|s| (*s, None)).ok_or_else(|| {
             Error::new(Code::J006, format!("there is no tensor set named {memsetref} in this function"))
@@ -128,7 +128,8 @@ impl Context<'_> {
                 let block = loc.map_or(block, |l| Ex::C(i64::from(self.tensor_id(set, l))));
                 if a.tensor_indirect_arg_id >= 0 {
                     let arg = a.tensor_indirect_arg_id as u32;
-                    let vector = Some(VectorSpec { arg, dim: IndirectDim::W, max_index: a.num_tensor_indirect_indices });
+                    let vector =
+                        Some(VectorSpec { arg, dim: IndirectDim::W, max_index: a.num_tensor_indirect_indices });
                     return Ok(self.dynamic_ex(set, block, tile, a.dtype, &a.ap, vector));
                 }
                 if let (Some(b), Some(t), false) =

@@ -70,7 +70,9 @@ impl Layout {
         let base = loc.base.unsigned_abs();
         if self.physical && loc.allocated {
             let on_chip = match loc.ty {
-                MemoryType::Sb => Some((0, self.sizes.sbuf_partitions, self.sizes.sbuf_partition_bytes, loc.addr, "SBUF")),
+                MemoryType::Sb => {
+                    Some((0, self.sizes.sbuf_partitions, self.sizes.sbuf_partition_bytes, loc.addr, "SBUF"))
+                }
                 MemoryType::Psum => {
                     let bank = loc.bank.unsigned_abs();
                     // Whether `addr` contains the bank is not documented: it does when it is a bank or more.
@@ -242,4 +244,3 @@ pub fn declare(
 fn duplicate(what: &str, name: &str) -> Error {
     Error::new(Code::J007, format!("the {what} {name} is declared twice")).received(name)
 }
-

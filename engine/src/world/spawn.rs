@@ -44,7 +44,14 @@ pub const fn engine_index(e: Engine) -> usize {
 /// Spawns the fixed entities of a core.
 pub fn spawn_core(world: &mut World) {
     world.spawn_batch(ENGINE_ORDER.map(|e| {
-        (EngineId(e), Cursor::default(), Status::Finished, RegisterFile::default(), Accumulators::default(), EngineRng::default())
+        (
+            EngineId(e),
+            Cursor::default(),
+            Status::Finished,
+            RegisterFile::default(),
+            Accumulators::default(),
+            EngineRng::default(),
+        )
     }));
     world.spawn_batch((0..256).map(|_| (SemValue(0), Touched(false))));
     world.spawn_batch((0..256).map(|_| (EventBit(false), EventTouched(false))));
@@ -71,12 +78,8 @@ pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
         let states = new.map(|p| (Placement(p.clone()), LocationState::default()));
         world.spawn_batch(states.collect::<Vec<_>>());
 
-        let psum_arenas: hashbrown::HashSet<u32> = layout
-            .placements
-            .iter()
-            .filter(|p| p.ty == crate::ir::MemoryType::Psum)
-            .map(|p| p.arena)
-            .collect();
+        let psum_arenas: hashbrown::HashSet<u32> =
+            layout.placements.iter().filter(|p| p.ty == crate::ir::MemoryType::Psum).map(|p| p.arena).collect();
         let mut arenas = Vec::with_capacity(layout.arenas.len() - done.arenas);
         for (k, bytes) in layout.arenas.iter().enumerate().skip(done.arenas) {
             let accum = psum_arenas.contains(&(k as u32)).then(|| Shadow::new(*bytes as usize));

@@ -1,0 +1,579 @@
+//! The public API: load a module, bind tensors, run, read results.
+
+use crate::control::ProgramCounter;
+use crate::control::advance::Flow;
+use crate::ir::table::OPCODES;
+use crate::ir::{Block, MemoryType, Module, Opcode, Storage, TensorKind};
+use crate::memory::{ArenaMem, Shadow};
+use crate::systems::{self, Calls, Outbox};
+use crate::target::Target;
+use crate::world::compile::{Compiler, Order};
+use crate::world::scope::Layout;
+use crate::world::spawn::{spawn_core, spawn_new};
+use crate::world::*;
+use crate::{Code, Error, Result};
+use bevy_ecs::prelude::{Schedule as EcsSchedule, World};
+use birsim_kernels::{Dtype, Profile};
+use std::time::Instant;
+
+/// Where locations lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemMode {
+    /// Physical iff every SBUF and PSUM location is allocated.
+    #[default]
+    Auto,
+    /// One arena per location.
+    Symbolic,
+    /// SBUF, PSUM and DRAM arenas; locations are views and overlaps are real.
+    Physical,
+}
+
+/// A tensor of the program that can be bound or read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorInfo {
+    /// Memory-location name.
+    pub name: String,
+    /// Name of its set.
+    pub set: String,
+    /// Role.
+    pub kind: TensorKind,
+    /// Memory.
+    pub ty: MemoryType,
+    /// Declared element type.
+    pub dtype: Dtype,
+    /// Logical shape.
+    pub shape: Vec<u64>,
+    /// Bytes of the memory.
+    pub bytes: u64,
+    /// Bound `.npy`, relative to the module; empty when none.
+    pub file: String,
+}
+
+impl TensorInfo {
+    /// Bytes of the logical tensor, when that many fit its memory.
+    pub fn logical_bytes(&self) -> Option<u64> {
+        let n = self.shape.iter().try_fold(self.dtype.size() as u64, |t, d| t.checked_mul(*d))?;
+        (n <= self.bytes).then_some(n)
+    }
+}
+
+/// What a finished run did.
+#[derive(Clone, Debug)]
+pub struct RunSummary {
+    /// Counters.
+    pub stats: Stats,
+    /// Remarks, in order of appearance.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Order that was used: `sync`, `program` or `mixed`.
+    pub order: &'static str,
+    /// Physical memory was used.
+    pub physical: bool,
+    /// Target.
+    pub target: Target,
+    /// Wall time of the run.
+    pub wall: std::time::Duration,
+}
+
+impl RunSummary {
+    /// (opcode, executions) of every opcode that ran.
+    pub fn opcodes(&self) -> Vec<(Opcode, u64)> {
+        Opcode::all().map(|o| (o, self.stats.per_opcode[o.ordinal() as usize])).filter(|(_, n)| *n > 0).collect()
+    }
+
+    /// (opcode, executions) of skip-and-note opcodes.
+    pub fn skipped(&self) -> Vec<(Opcode, u64)> {
+        Opcode::all().map(|o| (o, self.stats.skipped[o.ordinal() as usize])).filter(|(_, n)| *n > 0).collect()
+    }
+}
+
+/// Choices before a simulator is built.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    target: Option<Target>,
+    threads: Option<usize>,
+    order: Order,
+    schedule: Schedule,
+    mem_mode: MemMode,
+    profile: Profile,
+    limits: Limits,
+    seed: Option<u64>,
+    core: u32,
+    strict: bool,
+    unsupported_is_error: bool,
+}
+
+impl Builder {
+    /// Target; the module's architecture when not given.
+    #[must_use]
+    pub fn target(mut self, t: Target) -> Self {
+        self.target = Some(t);
+        self
+    }
+
+    /// Threads of the kernels; the machine's CPUs when not given.
+    #[must_use]
+    pub fn threads(mut self, n: usize) -> Self {
+        self.threads = Some(n);
+        self
+    }
+
+    /// Order of execution.
+    #[must_use]
+    pub fn order(mut self, o: Order) -> Self {
+        self.order = o;
+        self
+    }
+
+    /// Schedule.
+    #[must_use]
+    pub fn schedule(mut self, s: Schedule) -> Self {
+        self.schedule = s;
+        self
+    }
+
+    /// Memory mode.
+    #[must_use]
+    pub fn mem_mode(mut self, m: MemMode) -> Self {
+        self.mem_mode = m;
+        self
+    }
+
+    /// Choices of numerics.
+    #[must_use]
+    pub fn profile(mut self, p: Profile) -> Self {
+        self.profile = p;
+        self
+    }
+
+    /// Limits.
+    #[must_use]
+    pub fn limits(mut self, l: Limits) -> Self {
+        self.limits = l;
+        self
+    }
+
+    /// Seed of the host MT19937-64; 42 when not given.
+    #[must_use]
+    pub fn seed(mut self, s: u64) -> Self {
+        self.seed = Some(s);
+        self
+    }
+
+    /// Id of the simulated core; 0 when not given.
+    #[must_use]
+    pub fn core(mut self, id: u32) -> Self {
+        self.core = id;
+        self
+    }
+
+    /// Leftovers of the sync protocol are faults.
+    #[must_use]
+    pub fn strict(mut self, on: bool) -> Self {
+        self.strict = on;
+        self
+    }
+
+    /// The five skip-and-note opcodes are an error.
+    #[must_use]
+    pub fn unsupported_is_error(mut self, on: bool) -> Self {
+        self.unsupported_is_error = on;
+        self
+    }
+
+    /// Builds the simulator.
+    pub fn build(self) -> Result<Simulator> {
+        let mut pool = rayon::ThreadPoolBuilder::new();
+        if let Some(n) = self.threads {
+            pool = pool.num_threads(n.max(1));
+        }
+        let pool = pool.build().map_err(|e| Error::new(Code::F008, format!("threads cannot be started: {e}")))?;
+        Ok(Simulator { options: self, pool, core: None, tensors: Vec::new() })
+    }
+}
+
+/// One simulated core: its world, its schedule, and what later pieces of the program continue from.
+struct Core {
+    world: World,
+    tick: EcsSchedule,
+    compiler: Compiler,
+    target: Target,
+    physical: bool,
+}
+
+/// A simulator of one core.
+pub struct Simulator {
+    options: Builder,
+    pool: rayon::ThreadPool,
+    core: Option<Core>,
+    tensors: Vec<TensorInfo>,
+}
+
+impl Simulator {
+    /// Starts with the defaults.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Loads a program: compiles it and spawns its entities. Replaces what was loaded before.
+    pub fn load(&mut self, module: &Module) -> Result<()> {
+        let o = &self.options;
+        let target = match o.target {
+            Some(t) => t,
+            None => Target::of(module.arch)?,
+        };
+        let physical = match o.mem_mode {
+            MemMode::Symbolic => false,
+            MemMode::Physical => true,
+            MemMode::Auto => all_allocated(module),
+        };
+        let (compiler, program) = Compiler::new(module, Layout::new(target.sizes(), physical), o.order)?;
+        let mut world = World::new();
+        let settings = Settings {
+            profile: o.profile.clone(),
+            schedule: o.schedule,
+            limits: o.limits.clone(),
+            seed: o.seed.unwrap_or(42),
+            core: o.core,
+            unsupported_is_error: o.unsupported_is_error,
+            strict: o.strict,
+        };
+        let random = match o.schedule {
+            Schedule::Seeded(s) => s,
+            _ => 0,
+        };
+        world.insert_resource(settings);
+        world.insert_resource(program);
+        world.insert_resource(Run::default());
+        world.insert_resource(IssueList { random, ..IssueList::default() });
+        world.insert_resource(Calls::default());
+        world.insert_resource(Outbox::default());
+        world.insert_resource(ProgramCounter::default());
+        spawn_core(&mut world);
+        self.core = Some(Core { world, tick: systems::tick(), compiler, target, physical });
+        self.grow()
+    }
+
+    /// Appends a block to the entry function, with the storage it declares. It runs with the next [`Simulator::run`].
+    pub fn append_block(&mut self, storages: &[Storage], block: &Block) -> Result<()> {
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        let mut program = core.world.resource_mut::<Program>();
+        core.compiler.append(&mut program, storages, block)?;
+        self.grow()
+    }
+
+    /// Frees the storage of a tensor; it reads as never written afterwards.
+    pub fn release(&mut self, name: &str) -> Result<()> {
+        let index = self.index_of(name)?;
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        let placement = core.compiler.layout.placements[index].clone();
+        if core.physical && placement.arena < 3 {
+            return Err(Error::new(Code::F008, "a tensor placed in a shared memory cannot be released")
+                .received(name)
+                .advice("load the program with --mem-mode symbolic"));
+        }
+        let mut freed = 0;
+        if let Some(mem) = nth::<ArenaMem>(&mut core.world, placement.arena as usize) {
+            freed = mem.release();
+        }
+        let mut run = core.world.resource_mut::<Run>();
+        run.stats.touched = run.stats.touched.saturating_sub(freed);
+        Ok(())
+    }
+
+    fn grow(&mut self) -> Result<()> {
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        spawn_new(&mut core.world, &core.compiler.layout)?;
+        let program = core.world.resource::<Program>();
+        let sets = program.sets.len() as u32;
+        self.tensors.clear();
+        for (meta, place) in program.locations.iter().zip(&core.compiler.layout.placements) {
+            self.tensors.push(TensorInfo {
+                name: meta.name.to_string(),
+                set: program.sets[meta.set as usize].name.to_string(),
+                kind: meta.kind,
+                ty: meta.ty,
+                dtype: meta.dtype,
+                shape: meta.shape.to_vec(),
+                bytes: place.bytes(),
+                file: meta.file.to_string(),
+            });
+        }
+        let mut run = core.world.resource_mut::<Run>();
+        let known = run.bindings.len() as u32;
+        run.bindings.extend(known..sets);
+        Ok(())
+    }
+
+    /// Every memory location of the program.
+    pub fn tensors(&self) -> &[TensorInfo] {
+        &self.tensors
+    }
+
+    /// The world, for inspection and for tests that change the machine between ticks.
+    pub fn world_mut(&mut self) -> Option<&mut World> {
+        self.core.as_mut().map(|c| &mut c.world)
+    }
+
+    fn index_of(&self, name: &str) -> Result<usize> {
+        self.tensors
+            .iter()
+            .position(|t| t.name == name)
+            .ok_or_else(|| Error::new(Code::F006, format!("the program has no tensor named {name}")).received(name))
+    }
+
+    /// Writes the bytes of a tensor: row-major, little-endian, of the declared dtype.
+    pub fn bind(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+        let index = self.index_of(name)?;
+        let info = &self.tensors[index];
+        if bytes.len() as u64 > info.bytes {
+            return Err(Error::new(Code::F004, format!("the data of {name} is larger than its memory"))
+                .received(format!("{} bytes for {}", bytes.len(), info.bytes))
+                .at(|p| p.tensor = Some(name.to_string())));
+        }
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        let place = core.compiler.layout.placements[index].clone();
+        let limits = core.world.resource::<Settings>().limits.clone();
+        let Some(mem) = nth::<ArenaMem>(&mut core.world, place.arena as usize) else {
+            return Err(Error::new(Code::B001, "a location has no arena"));
+        };
+        let mut fresh = 0;
+        for_rows(&place, bytes.len(), |at, range| {
+            fresh += mem.write(at, &bytes[range])?;
+            Ok(())
+        })?;
+        if let Some(InitShadow(Some(shadow))) = nth::<InitShadow>(&mut core.world, place.arena as usize) {
+            mark_rows(shadow, &place, bytes.len());
+        }
+        core.world.resource_mut::<Run>().touch(fresh, &limits)
+    }
+
+    /// The bytes of a tensor; never-written ones are 0xFF.
+    pub fn output(&mut self, name: &str) -> Result<Vec<u8>> {
+        let index = self.index_of(name)?;
+        let info = &self.tensors[index];
+        let n = info.logical_bytes().ok_or_else(|| {
+            Error::new(Code::J013, "the tensor's shape does not fit its memory")
+                .received(format!("{:?} of {} in {} bytes", info.shape, info.dtype, info.bytes))
+                .at(|p| p.tensor = Some(name.to_string()))
+        })?;
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        let place = core.compiler.layout.placements[index].clone();
+        let Some(mem) = nth::<ArenaMem>(&mut core.world, place.arena as usize) else {
+            return Err(Error::new(Code::B001, "a location has no arena"));
+        };
+        let mut out = vec![0; n as usize];
+        for_rows(&place, n as usize, |at, range| {
+            mem.read(at, &mut out[range]);
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    /// Whether anything was written to a tensor, and by which instruction first.
+    pub fn written_by(&mut self, name: &str) -> Result<Option<String>> {
+        let index = self.index_of(name)?;
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        let state = nth::<LocationState>(&mut core.world, index).map_or_else(LocationState::default, |s| *s);
+        let program = core.world.resource::<Program>();
+        let writer = program.insts.get(state.first_writer as usize);
+        Ok(if state.written { writer.map(|i| i.name.to_string()) } else { None })
+    }
+
+    /// Runs until the entry function's blocks run out, or to a fault.
+    pub fn run(&mut self) -> Result<RunSummary> {
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        let start = Instant::now();
+        // The whole loop runs inside the pool: entering it from outside costs 10 us each time.
+        let outcome = self.pool.install(|| core.run());
+        outcome.map(|()| core.summary(start.elapsed()))
+    }
+
+    /// Runs one tick. Returns false when there is nothing left to do.
+    pub fn step(&mut self) -> Result<bool> {
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        self.pool.install(|| core.step())
+    }
+
+    /// Counters and remarks so far: also after a fault.
+    pub fn summary(&mut self) -> Option<RunSummary> {
+        self.core.as_mut().map(|c| c.summary(std::time::Duration::ZERO))
+    }
+}
+
+impl Core {
+    fn run(&mut self) -> Result<()> {
+        while self.step()? {}
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<bool> {
+        if !self.world.resource::<ProgramCounter>().started || self.world.resource::<ProgramCounter>().finished {
+            self.flow(|f| f.start())?;
+            if self.world.resource::<ProgramCounter>().finished {
+                return self.finish();
+            }
+        }
+        self.tick.run(&mut self.world);
+        let run = self.world.resource::<Run>();
+        if let Some(e) = &run.fault {
+            return Err(e.clone());
+        }
+        self.check_limits()?;
+        if self.world.resource::<ProgramCounter>().finished {
+            return self.finish();
+        }
+        Ok(true)
+    }
+
+    fn finish(&mut self) -> Result<bool> {
+        self.flow(|f| f.leftover_semaphores())?;
+        Ok(false)
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        let settings = self.world.resource::<Settings>();
+        let run = self.world.resource::<Run>();
+        let pc = self.world.resource::<ProgramCounter>();
+        let limits = &settings.limits;
+        let place = |e: Error| {
+            let program = self.world.resource::<Program>();
+            e.at(|p| p.block = program.blocks.get(pc.block as usize).map(|b| b.name.to_string()))
+        };
+        if let Some(max) = limits.max_instructions
+            && run.stats.instructions.saturating_add(pc.steps) > max
+        {
+            return Err(place(
+                Error::new(Code::S009, "the run executes more instructions and loop trips than allowed")
+                    .received(format!("more than {max}")),
+            ));
+        }
+        // Looking at the clock costs as much as a small tick.
+        if run.stats.ticks.is_multiple_of(64) {
+            if limits.deadline.is_some_and(|d| Instant::now() >= d) {
+                return Err(place(Error::new(Code::S009, "the run takes longer than --timeout allows")));
+            }
+            if limits.cancel.as_ref().is_some_and(|c| c.load(std::sync::atomic::Ordering::Relaxed)) {
+                return Err(place(Error::new(Code::S009, "the run was interrupted")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs `f` on the control state outside a tick.
+    fn flow(&mut self, f: impl FnOnce(&mut Flow) -> Result<()>) -> Result<()> {
+        let world = &mut self.world;
+        let mut engines = world.query::<(&Cursor, &Status, &RegisterFile)>();
+        let mut state: Vec<(Cursor, Status, RegisterFile)> =
+            engines.iter(world).map(|(c, s, r)| (*c, *s, r.clone())).collect();
+        let (mut cursors, mut status): (Vec<_>, Vec<_>) = state.iter().map(|(c, s, _)| (*c, *s)).unzip();
+        let mut registers: Vec<RegisterFile> = state.drain(..).map(|(_, _, r)| r).collect();
+        let mut induction: Vec<Induction> = world.query::<&Induction>().iter(world).copied().collect();
+        let mut semaphores: Vec<SemValue> = world.query::<&SemValue>().iter(world).copied().collect();
+        let mut touched: Vec<Touched> = world.query::<&Touched>().iter(world).copied().collect();
+        let mut events: Vec<EventBit> = world.query::<&EventBit>().iter(world).copied().collect();
+        let mut publish = Vec::new();
+        let mut pc = world.remove_resource::<ProgramCounter>().unwrap_or_default();
+        let mut run = world.remove_resource::<Run>().unwrap_or_default();
+        let outcome = f(&mut Flow {
+            program: world.resource::<Program>(),
+            settings: world.resource::<Settings>(),
+            pc: &mut pc,
+            cursors: &mut cursors[..QUEUES],
+            status: &mut status[..QUEUES],
+            registers: &mut registers,
+            induction: &mut induction,
+            semaphores: &mut semaphores,
+            touched: &mut touched,
+            events: &mut events,
+            run: &mut run,
+            publish: &mut publish,
+        });
+        world.insert_resource(pc);
+        world.insert_resource(run);
+        for (k, (mut c, mut s, mut r)) in
+            world.query::<(&mut Cursor, &mut Status, &mut RegisterFile)>().iter_mut(world).enumerate()
+        {
+            (*c, *s) = (cursors[k], status[k]);
+            *r = std::mem::take(&mut registers[k]);
+        }
+        for (mut i, v) in world.query::<&mut Induction>().iter_mut(world).zip(induction) {
+            *i = v;
+        }
+        outcome
+    }
+
+    fn summary(&mut self, wall: std::time::Duration) -> RunSummary {
+        let program = self.world.resource::<Program>();
+        let synced = program.blocks.iter().filter(|b| b.by_sync).count();
+        let order = match synced {
+            0 => "program",
+            n if n == program.blocks.len() => "sync",
+            _ => "mixed",
+        };
+        let run = self.world.resource::<Run>();
+        debug_assert_eq!(run.stats.per_opcode.len(), OPCODES);
+        RunSummary {
+            stats: run.stats.clone(),
+            diagnostics: run.diagnostics.clone(),
+            order,
+            physical: self.physical,
+            target: self.target,
+            wall,
+        }
+    }
+}
+
+fn not_loaded() -> Error {
+    Error::new(Code::F008, "no program is loaded").advice("call Simulator::load first")
+}
+
+/// The component of the n-th entity of a kind; entities of a kind are one table in spawn order.
+fn nth<C: bevy_ecs::component::Component<Mutability = bevy_ecs::component::Mutable>>(
+    world: &mut World,
+    n: usize,
+) -> Option<&mut C> {
+    world.query::<&mut C>().iter_mut(world).nth(n).map(bevy_ecs::change_detection::Mut::into_inner)
+}
+
+fn all_allocated(module: &Module) -> bool {
+    let sets = module.functions.iter().chain(&module.nki_functions).flat_map(|f| &f.allocations);
+    let mut any = false;
+    for s in sets {
+        let Storage::Set(set) = s else { continue };
+        for l in &set.locations {
+            if matches!(l.ty, MemoryType::Sb | MemoryType::Psum) {
+                if !l.allocated {
+                    return false;
+                }
+                any = true;
+            }
+        }
+    }
+    any
+}
+
+/// Calls `f(arena byte, range of the tensor's bytes)` for every gap-free run of a location's first `n` bytes.
+fn for_rows(
+    place: &crate::memory::LocationInfo,
+    n: usize,
+    mut f: impl FnMut(usize, std::ops::Range<usize>) -> Result<()>,
+) -> Result<()> {
+    if place.is_linear() {
+        return f(place.start as usize, 0..n);
+    }
+    let row = place.row_bytes.max(1) as usize;
+    let mut at = 0;
+    while at < n {
+        let to = (at + row).min(n);
+        f(place.arena_byte(at as u64) as usize, at..to)?;
+        at = to;
+    }
+    Ok(())
+}
+
+fn mark_rows(shadow: &mut Shadow, place: &crate::memory::LocationInfo, n: usize) {
+    let _ = for_rows(place, n, |at, range| {
+        shadow.set_run(at, at + range.len(), true);
+        Ok(())
+    });
+}
