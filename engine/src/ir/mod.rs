@@ -8,6 +8,7 @@ pub mod operand;
 pub mod storage;
 pub mod sync;
 pub mod table;
+pub mod validate;
 pub mod value;
 
 pub use enums::*;

@@ -26,7 +26,7 @@ pub struct PhysicalAp {
     /// Pairs, outermost (partition) first.
     pub ap: Vec<ApPair>,
     /// Run-time part of the address.
-    pub dynamic: Option<DynamicAp>,
+    pub dynamic: Option<Box<DynamicAp>>,
     /// Unknown and bookkeeping keys (`access_shape`, `memref_owner_func`, ...).
     pub extra: Extra,
 }
