@@ -102,6 +102,8 @@ profile! {
     float_mod: bool = false, device true, "D46", ["*"];
     /// abs_max and abs_min return the chosen operand with its sign, ties the second, instead of its magnitude.
     abs_max_keeps_sign: bool = false, device true, "alu-ops 4.7", ["*"];
+    /// Equal values of MatchReplace meet the data from the last slot to the first.
+    match_replace_descending: bool = false, device true, "nki-api 2.3", ["MaxIndexAndMatchReplace"];
 }
 
 impl Profile {
