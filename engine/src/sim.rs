@@ -234,6 +234,7 @@ impl Simulator {
             limits: o.limits.clone(),
             seed: o.seed.unwrap_or(42),
             core: o.core,
+            target,
             unsupported_is_error: o.unsupported_is_error,
             strict: o.strict,
         };

@@ -9,8 +9,8 @@ mod names;
 
 pub mod access;
 pub mod accumulate;
-mod agree;
 pub mod activation;
+mod agree;
 pub mod alu;
 pub mod cast;
 pub mod compare;

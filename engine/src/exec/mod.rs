@@ -2,6 +2,11 @@
 //!
 //! This is the only place that joins patterns with arena memory.
 
+pub mod control;
+pub mod copy;
+pub mod fill;
+pub mod pe;
+pub mod registers;
 mod resolve;
 
 pub use resolve::Resolved;
@@ -346,6 +351,62 @@ impl<'m, 'w> Cx<'m, 'w> {
         &self.m.accumulators[engine_index(self.inst.engine)].0
     }
 
+    /// Random states of the instruction's engine.
+    pub fn rng(&mut self) -> &mut birsim_kernels::rng::DeviceRng {
+        &mut self.m.rngs[engine_index(self.inst.engine)].0
+    }
+
+    /// The host generator.
+    pub fn host_rng(&mut self) -> &mut birsim_kernels::rng::Mt19937_64 {
+        let seed = self.m.settings.seed;
+        self.m.run.host_rng.get_or_insert_with(|| birsim_kernels::rng::Mt19937_64::new(seed))
+    }
+
+    /// Partition of the machine that lane 0 of output `k` lies in.
+    pub fn first_partition(&self, k: usize) -> Result<usize> {
+        self.partition_of(self.n_ins() + k)
+    }
+
+    /// Partition of the machine that lane 0 of operand `k` (over ins, outs, indirection_ins) lies in.
+    pub fn partition_of(&self, k: usize) -> Result<usize> {
+        Ok(match self.place_of(k)? {
+            Some((loc, pattern)) => {
+                let p = &self.m.places[loc as usize].0;
+                let row = pattern.byte_of(0, 0).saturating_sub(p.start as i64).max(0) as u64 / p.row_stride.max(1);
+                (p.base + row) as usize
+            }
+            None => 0,
+        })
+    }
+
+    /// Element type of output `k`.
+    pub fn out_dtype(&self, k: usize) -> Result<birsim_kernels::Dtype> {
+        match self.place_of(self.n_ins() + k)? {
+            Some((_, p)) => Ok(p.dtype()),
+            None => Err(self.missing("outs", k)),
+        }
+    }
+
+    /// Memory that output `k` lies in.
+    pub fn out_memory(&self, k: usize) -> Result<crate::ir::MemoryType> {
+        match self.place_of(self.n_ins() + k)? {
+            Some((loc, _)) => Ok(self.m.places[loc as usize].0.ty),
+            None => Err(self.missing("outs", k)),
+        }
+    }
+
+    /// Some tensor operand lies in PSUM.
+    pub fn any_in_psum(&self) -> Result<bool> {
+        for k in 0..self.n_ins() + self.n_outs() {
+            if let Some((loc, _)) = self.place_of(k)?
+                && self.m.places[loc as usize].0.ty == crate::ir::MemoryType::Psum
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Evaluates an expression in the present environment.
     pub fn eval(&self, ex: &Ex) -> Result<i64> {
         let env = Scalars { registers: self.m.registers, induction: self.m.induction, core: self.m.settings.core };
@@ -409,6 +470,18 @@ impl<'m, 'w> Cx<'m, 'w> {
             FieldValue::Exs(list) => list.iter().map(|e| self.eval(e)).collect(),
             FieldValue::Absent => Ok(Vec::new()),
             _ => Err(self.field_error(k, "is not a list of integers")),
+        }
+    }
+
+    /// A pair of integers, when present.
+    pub fn pair_opt(&self, k: usize) -> Result<Option<[i64; 2]>> {
+        match &self.inst.fields[k] {
+            FieldValue::Absent => Ok(None),
+            FieldValue::Exs(list) => match list.as_ref() {
+                [a, b] => Ok(Some([self.eval(a)?, self.eval(b)?])),
+                _ => Err(self.field_error(k, "is not a pair of integers")),
+            },
+            _ => Err(self.field_error(k, "is not a pair of integers")),
         }
     }
 

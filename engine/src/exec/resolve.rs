@@ -4,6 +4,7 @@ use super::Cx;
 use crate::ir::Opcode;
 use crate::memory::overlap::{Overlap, classify};
 use crate::memory::resolve;
+use crate::world::compile::is_elementwise;
 use crate::world::{DynamicSpec, Opnd};
 use crate::{Code, Error, Result};
 use birsim_kernels::access::Pattern;
@@ -45,7 +46,7 @@ pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<u32> {
                 continue;
             }
             let class = classify(&sp, &dp);
-            let in_place = class == Overlap::Identical && cx.inst.opcode.is_elementwise();
+            let in_place = class == Overlap::Identical && is_elementwise(cx.inst);
             if class != Overlap::Disjoint && !in_place {
                 stage |= 1 << k;
             }

@@ -2,6 +2,14 @@
 
 use birsim_kernels::named_enum;
 
+pub use birsim_kernels::rng::RandomAlgorithmKind as RandomAlgorithm;
+
+pub use birsim_kernels::matmul::MatmultPerfMode;
+
+pub use birsim_kernels::accumulate::EngineAccumulationType as EngineAccumulation;
+
+pub use birsim_kernels::dma::TransposeOps as TransposeOp;
+
 named_enum! {
     /// Engine an instruction runs on.
     Engine {
@@ -124,18 +132,6 @@ named_enum! {
 }
 
 named_enum! {
-    /// Accumulation command of an engine.
-    EngineAccumulation {
-        Idle = 0, "Idle";
-        Zero = 1, "Zero";
-        Accumulate = 2, "Accumulate";
-        ZeroAccumulate = 3, "ZeroAccumulate";
-        AddAccumulate = 4, "AddAccumulate";
-        LoadAccumulate = 5, "LoadAccumulate";
-    }
-}
-
-named_enum! {
     /// Window function of Pool.
     PoolFunction { Max = 0, "Max"; Avg = 1, "Avg"; }
 }
@@ -191,11 +187,6 @@ named_enum! {
 }
 
 named_enum! {
-    /// Generator of Rand.
-    RandomAlgorithm { Lfsr = 0, "LFSR"; Pcg32 = 1, "PCG32"; Philox1 = 2, "PHILOX_1"; }
-}
-
-named_enum! {
     /// Distribution of Rand; read by nobody in the reference.
     RandomDistribution { Raw = 0, "Raw"; Uniform = 1, "Uniform"; Normal = 2, "Normal"; Binomial = 3, "Binomial"; }
 }
@@ -203,14 +194,6 @@ named_enum! {
 named_enum! {
     /// Axis of an indirect access.
     IndirectDim { W = 0, "W"; Z = 1, "Z"; Y = 2, "Y"; X = 3, "X"; }
-}
-
-named_enum! {
-    /// Performance mode of a matmul.
-    MatmultPerfMode {
-        None = 0, "None"; DoubleRow = 1, "DoubleRow"; DoubleColumn = 2, "DoubleColumn";
-        DoublePixel = 3, "DoublePixel"; DoubleRowSwInterleave = 4, "DoubleRowSwInterleave";
-    }
 }
 
 named_enum! {
@@ -271,15 +254,6 @@ named_enum! {
 named_enum! {
     /// Kind of a dependency edge.
     EdgeKind { Invalid = 0, "Invalid"; Ordered = 1, "Ordered"; Anti = 2, "Anti"; Output = 3, "Output"; Flow = 4, "Flow"; }
-}
-
-named_enum! {
-    /// Permutation of a DMA transpose: destination axes outermost first.
-    TransposeOp {
-        None = 0, "None"; Wzxy = 1, "WZXY"; Wxzy = 2, "WXZY"; Wyxz = 3, "WYXZ"; Zwyx = 4, "ZWYX"; Zywx = 5, "ZYWX";
-        Zyxw = 6, "ZYXW"; Yxwz = 7, "YXWZ"; Yxzw = 8, "YXZW"; Ywzx = 9, "YWZX"; Xwzy = 10, "XWZY"; Xzyw = 11, "XZYW";
-        Xyzw = 12, "XYZW"; Xywz = 13, "XYWZ";
-    }
 }
 
 named_enum! {

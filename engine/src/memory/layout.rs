@@ -11,6 +11,8 @@ use birsim_kernels::access::{MAX_PAIRS, Pair, Pattern};
 pub struct LocationInfo {
     /// Arena it lives in.
     pub arena: u32,
+    /// Partition of the machine its first row lies in.
+    pub base: u64,
     /// Byte of its first row in the arena.
     pub start: u64,
     /// Bytes from one partition to the next in the arena.
@@ -152,6 +154,7 @@ mod tests {
     fn physical() -> LocationInfo {
         LocationInfo {
             arena: 0,
+            base: 4,
             start: 4096,
             row_stride: 1000,
             row_bytes: 32,

@@ -430,7 +430,7 @@ impl Context<'_> {
                     continue;
                 }
                 let class = classify(&p.patterns[sp as usize], &p.patterns[op as usize]);
-                let in_place = class == Overlap::Identical && inst.opcode.is_elementwise();
+                let in_place = class == Overlap::Identical && is_elementwise(inst);
                 if class != Overlap::Disjoint && !in_place {
                     stage |= 1 << k;
                 }
@@ -576,6 +576,7 @@ impl Context<'_> {
                 (Control::Trigger { trigger, blocks: blocks.into() }, None)
             }
             Opcode::SwitchQueueInstance | Opcode::ResetQueueInstance => (self.rewind(i)?, None),
+            Opcode::GroupResetSemaphores => (self.group_reset(i)?, None),
             Opcode::DMABlock => {
                 return Err(Error::new(Code::J009, "a DMABlock stands in a queue, not in a block")
                     .advice("move it to the module's queues and fire it with a DMATrigger"));
@@ -690,6 +691,20 @@ impl Context<'_> {
         Ok(Control::Rewind { clear: clear.into(), triggers: triggers.into() })
     }
 
+    /// GroupResetSemaphores writes 0 to every listed semaphore, whatever its mode (seed 1, 5.1).
+    fn group_reset(&self, i: &Instruction) -> Result<Control> {
+        let mut clear = Vec::new();
+        if let Some(Value::Ints(list)) = i.field("sema_group") {
+            for e in list {
+                let id = e.as_const().and_then(|v| u32::try_from(v).ok()).filter(|v| *v < 256).ok_or_else(|| {
+                    Error::new(Code::J011, "semaphore ids are 0..255").received(format!("{e:?}")).operand("sema_group")
+                })?;
+                clear.push(id);
+            }
+        }
+        Ok(Control::Rewind { clear: clear.into(), triggers: Box::default() })
+    }
+
     /// Compiles a DMABlock of a queue with its descriptors; returns its payload.
     fn dma_block(&mut self, i: &Instruction) -> Result<u32> {
         let mut descriptors = Vec::new();
@@ -710,6 +725,16 @@ impl Context<'_> {
         inst.opcode = Opcode::DMABlock;
         inst.control = Control::Descriptors(descriptors.into());
         Ok(row)
+    }
+}
+
+/// Reads every element before it writes the same element.
+pub fn is_elementwise(inst: &Inst) -> bool {
+    let plain_copy = |k: usize| matches!(inst.fields.get(k), Some(FieldValue::Int(0) | FieldValue::Absent));
+    match inst.opcode {
+        Opcode::DMACopy => plain_copy(crate::ir::opcodes::dma::field::DMACopy::mode),
+        Opcode::TensorScalarPtr => plain_copy(crate::ir::opcodes::elementwise::field::TensorScalarPtr::apply_transpose),
+        op => op.is_elementwise(),
     }
 }
 

@@ -95,9 +95,9 @@ pub struct RegisterFile {
 #[derive(Component, Clone, Debug, Default)]
 pub struct Accumulators(pub birsim_kernels::accumulate::Accumulator);
 
-/// Engine: state of its random number generators; made on first use.
+/// Engine: state of its random number generators.
 #[derive(Component, Clone, Debug, Default)]
-pub struct EngineRng(pub u32);
+pub struct EngineRng(pub birsim_kernels::rng::DeviceRng);
 
 /// Semaphore: its value.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]

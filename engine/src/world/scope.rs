@@ -95,6 +95,7 @@ impl Layout {
                 }
                 return Ok(LocationInfo {
                     arena,
+                    base,
                     start: base * stride + addr,
                     row_stride: stride,
                     row_bytes,
@@ -110,6 +111,7 @@ impl Layout {
                 }
                 return Ok(LocationInfo {
                     arena: 2,
+                    base: 0,
                     start: loc.addr,
                     row_stride: row_bytes,
                     row_bytes,
@@ -121,7 +123,7 @@ impl Layout {
         }
         let arena = self.arenas.len() as u32;
         self.arenas.push(rows * row_bytes);
-        Ok(LocationInfo { arena, start: 0, row_stride: row_bytes, row_bytes, rows, ty: loc.ty, dtype: set.dtype })
+        Ok(LocationInfo { arena, base, start: 0, row_stride: row_bytes, row_bytes, rows, ty: loc.ty, dtype: set.dtype })
     }
 }
 

@@ -72,7 +72,7 @@ impl Default for Stats {
 }
 
 /// What may be chosen for a run.
-#[derive(Resource, Clone, Debug, Default)]
+#[derive(Resource, Clone, Debug)]
 pub struct Settings {
     /// Choices of numerics.
     pub profile: Profile,
@@ -84,6 +84,8 @@ pub struct Settings {
     pub seed: u64,
     /// Id of this core.
     pub core: u32,
+    /// Target the program runs for.
+    pub target: crate::target::Target,
     /// The five skip-and-note opcodes are an error.
     pub unsupported_is_error: bool,
     /// Warnings about protocol leftovers are faults.
@@ -103,6 +105,8 @@ pub struct Run {
     pub fault: Option<Error>,
     /// Buffers for staged inputs, by operand.
     pub stage: Vec<Vec<u64>>,
+    /// Host generator, made on first use.
+    pub host_rng: Option<birsim_kernels::rng::Mt19937_64>,
     /// Product of the running matmul.
     pub product: Product,
     /// Dynamic operands of the running instruction.

@@ -21,7 +21,7 @@ rows! {
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     ReadActivationAccumulator = 5, Kernel, [Activation], [] => ["out"], Exact, "activation 1.4; matmul-mx 3.4" {}
-    LoadActFuncSet = 6, Kernel, [Activation], [] => [], Exact, "activation 5" {
+    LoadActFuncSet = 6, Kernel, [Activation], [] => [], Exact, "activation 5", run crate::exec::control::load_act_func_set {
         act_func_set_id: Ty::I64 => Def::Required;
     }
     ActivationReadAccumulator = 101, Kernel, [Activation], [] => ["out"], Exact, "activation 1.4" {}

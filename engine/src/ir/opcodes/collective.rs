@@ -52,7 +52,7 @@ rows! {
         stream_id: Ty::I64 => Def::Int(0);
         replica_groups: Ty::Groups => Def::Required;
     }
-    CoreBarrier = 87, Kernel, [All], ["semaphore:air*"] => ["semaphore:ar*"], Exact, "bir-model 6.8" {
+    CoreBarrier = 87, Kernel, [All], ["semaphore:air*"] => ["semaphore:ar*"], Exact, "bir-model 6.8", run crate::exec::control::nothing {
         runtime_semaphore: Ty::U32 => Def::Int(0);
         id: Ty::U32 => Def::Int(0);
         cores: Ty::Ints => Def::Absent;

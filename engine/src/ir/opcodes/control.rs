@@ -6,22 +6,22 @@ use birsim_kernels::Named;
 
 rows! {
     Terminator = 77, Abstract, [], [] => [], Unsupported, "bir-model 1" {}
-    CompareAndBranch = 78, Kernel, [All], ["a:ir", "b:ir"] => [], Exact, "bir-model 6.9; ruling D44" {
+    CompareAndBranch = 78, Kernel, [All], ["a:ir", "b:ir"] => [], Exact, "bir-model 6.9; ruling D44", run crate::exec::control::nothing {
         comp_op: Ty::Enum(BranchCompare::DEF) => Def::Required;
         on_true: Ty::Str => Def::Absent;
         on_false: Ty::Str => Def::Absent;
     }
-    UnconditionalBranch = 79, Kernel, [All], [] => [], Exact, "bir-model 6.9" {
+    UnconditionalBranch = 79, Kernel, [All], [] => [], Exact, "bir-model 6.9", run crate::exec::control::nothing {
         target: Ty::Str => Def::Absent;
     }
-    BranchHint = 80, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9" {
+    BranchHint = 80, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9", run crate::exec::control::nothing {
         hint: Ty::Enum(BranchHintKind::DEF) => Def::Absent;
         associate_branch: Ty::Str => Def::Absent;
     }
-    Return = 81, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9; ruling D41" {}
-    Exit = 82, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9; ruling D20" {}
-    Break = 83, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9; ruling D19" {}
-    Call = 84, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-json 10; ruling D45" {
+    Return = 81, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9; ruling D41", run crate::exec::control::nothing {}
+    Exit = 82, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9; ruling D20", run crate::exec::control::nothing {}
+    Break = 83, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9; ruling D19", run crate::exec::control::nothing {}
+    Call = 84, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-json 10; ruling D45", run crate::exec::control::nothing {
         target: Ty::Str => Def::Absent;
         arguments: Ty::Map => Def::Absent;
         table_id: Ty::I64 => Def::Absent;

@@ -6,18 +6,18 @@ use birsim_kernels::Named;
 
 rows! {
     Generic = 0, Abstract, [], [] => [], Unsupported, "bir-model 1" {}
-    GenericCopy = 1, Kernel, [Pool, Activation, Dve], ["in:ai"] => ["out"], Exact, "bir-model 6.1; numerics 2" {
+    GenericCopy = 1, Kernel, [Pool, Activation, Dve], ["in:ai"] => ["out"], Exact, "bir-model 6.1; numerics 2", run crate::exec::copy::copy {
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     GenericRelu = 2, Skipped, [], ["in:ai"] => ["out"], Skipped, "bir-model 6.1" {}
-    AbstractCopy = 3, Kernel, [Pool, Activation, Dve], ["in:ai"] => ["out"], Exact, "bir-model 6.1; numerics 2" {
+    AbstractCopy = 3, Kernel, [Pool, Activation, Dve], ["in:ai"] => ["out"], Exact, "bir-model 6.1; numerics 2", run crate::exec::copy::copy {
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
-    Memset = 10, Kernel, [Dve, Pool], [] => ["out"], Exact, "bir-model 6.1; ruling D7" {
+    Memset = 10, Kernel, [Dve, Pool], [] => ["out"], Exact, "bir-model 6.1; ruling D7", run crate::exec::fill::memset {
         mode: Ty::Enum(MemsetMode::DEF) => Def::Required;
         constant: Ty::Bits => Def::Required;
     }
-    TensorCopy = 23, Kernel, [Dve, Pool, Activation], ["in:ai"] => ["out"], Exact, "bir-model 6.1; numerics 2" {
+    TensorCopy = 23, Kernel, [Dve, Pool, Activation], ["in:ai"] => ["out"], Exact, "bir-model 6.1; numerics 2", run crate::exec::copy::copy {
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     TensorCopyDynamicSrc = 24, Kernel, [Dve, Pool, Activation], ["in", "offset:air?"] => ["out"], Approximate,

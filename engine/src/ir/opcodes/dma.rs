@@ -8,9 +8,9 @@ use birsim_kernels::alu::AluOp;
 /// Rows that start with the keys of the DMA base record.
 macro_rules! dma_rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
-        $fidelity:ident, $spec:literal { $($own:tt)* })+
+        $fidelity:ident, $spec:literal $(, run $run:path)? { $($own:tt)* })+
      @plain { $($plain:tt)* }) => {
-        rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*], $fidelity, $spec {
+        rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*], $fidelity, $spec $(, run $run)? {
             queue: Ty::Str => Def::Absent;
             dge_type: Ty::Enum(DgeType::DEF) => Def::Enum(3);
             duplicate: Ty::Bool => Def::Bool(false);
@@ -22,15 +22,15 @@ pub(super) use dma_rows;
 
 dma_rows! {
     DMA = 18, Abstract, [], [] => [], Unsupported, "bir-model 1" {}
-    Load = 19, Kernel, [Dma, Sp], ["in"] => ["out"], Exact, "bir-model 6.7" {
+    Load = 19, Kernel, [Dma, Sp], ["in"] => ["out"], Exact, "bir-model 6.7", run crate::exec::copy::copy {
         can_read_uninit: Ty::Bool => Def::Bool(false);
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
-    Save = 22, Kernel, [Dma], ["in"] => ["out"], Exact, "bir-model 6.7" {
+    Save = 22, Kernel, [Dma], ["in"] => ["out"], Exact, "bir-model 6.7", run crate::exec::copy::copy {
         can_read_uninit: Ty::Bool => Def::Bool(false);
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
-    DMACopy = 32, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "bir-model 6.7; rulings D15, D16, D22" {
+    DMACopy = 32, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "bir-model 6.7; rulings D15, D16, D22", run crate::exec::copy::dma_copy {
         mode: Ty::Enum(CopyMode::DEF) => Def::Enum(0);
         oob_is_err: Ty::Bool => Def::Bool(true);
         transpose_op: Ty::Enum(TransposeOp::DEF) => Def::Enum(0);
@@ -44,7 +44,7 @@ dma_rows! {
     }
     ReadVarAddr = 41, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in"] => ["out:ar"], Approximate,
         "bir-model 7" {}
-    DMATrigger = 67, Kernel, [Dma], ["any:air*"] => ["any:ar*"], Exact, "bir-json 10" {
+    DMATrigger = 67, Kernel, [Dma], ["any:air*"] => ["any:ar*"], Exact, "bir-json 10", run crate::exec::control::dma_trigger {
         dma_blocks: Ty::Strs => Def::Absent;
     }
     @plain {
@@ -52,21 +52,21 @@ dma_rows! {
         DMADescriptor = 68, Abstract, [], [] => [], Unsupported, "bir-model 1" {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }
-        DMADescriptorCopy = 69, Kernel, [Dma], ["in"] => ["out"], Exact, "bir-model 6.7" {
+        DMADescriptorCopy = 69, Kernel, [Dma], ["in"] => ["out"], Exact, "bir-model 6.7", run crate::exec::copy::copy {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
             can_read_uninit: Ty::Bool => Def::Bool(false);
         }
-        DMADescriptorCCE = 70, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "bir-model 6.7; ruling D15" {
+        DMADescriptorCCE = 70, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "bir-model 6.7; ruling D15", run crate::exec::copy::descriptor_cce {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
             constants: Ty::Floats => Def::Absent;
             op: Ty::Enum(AluOp::DEF) => Def::Enum(0);
         }
-        DMADescriptorTranspose = 71, Kernel, [Dma], ["in"] => ["out"], Exact, "bir-model 2.5, 6.7" {
+        DMADescriptorTranspose = 71, Kernel, [Dma], ["in"] => ["out"], Exact, "bir-model 2.5, 6.7", run crate::exec::copy::descriptor_transpose {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
             transpose_op: Ty::Enum(TransposeOp::DEF) => Def::Enum(0);
             can_read_uninit: Ty::Bool => Def::Bool(false);
         }
-        DMADescriptorReplicate = 72, Kernel, [Dma], ["in"] => ["out"], Exact, "bir-model 6.7; ruling D16" {
+        DMADescriptorReplicate = 72, Kernel, [Dma], ["in"] => ["out"], Exact, "bir-model 6.7; ruling D16", run crate::exec::copy::replicate {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }
         DMABlock = 107, Kernel, [Dma], [] => [], Exact, "bir-json 10" {

@@ -7,10 +7,10 @@ use birsim_kernels::Named;
 /// Rows that start with the keys of the MatmultBase record.
 macro_rules! matmul_rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
-        $fidelity:ident, $spec:literal $(, partial $partial:literal)? { $($own:tt)* })+
+        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, run $run:path)? { $($own:tt)* })+
      @plain { $($plain:tt)* }) => {
         rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*],
-            $fidelity, $spec $(, partial $partial)? {
+            $fidelity, $spec $(, partial $partial)? $(, run $run)? {
             accumulation_flag: Ty::U8 => Def::Int(0);
             psum_zero_region: Ty::U8 => Def::Int(0);
             replication_resolution: Ty::U32 => Def::Int(0);
@@ -32,8 +32,7 @@ macro_rules! matmul_rows {
 matmul_rows! {
     MatmultBase = 7, Abstract, [], [] => [], Unsupported, "bir-model 1" {}
     Matmult = 8, Kernel, [Pe], ["ifmap", "weights"] => ["out"], Exact, "matmul-mx 2, 3",
-        partial "replication other than the default and DoubleRowSwInterleave have no published index maths (ruling D50)"
-        {}
+        partial "replication other than the default and DoubleRowSwInterleave have no published index maths (ruling D50)", run crate::exec::pe::matmult {}
     MatmultSparse = 9, Kernel, [Pe], ["ifmap", "weights", "tags"] => ["out"], Approximate, "matmul-mx 6",
         partial "the order of the tags inside a compressed row is not published (ruling D50)" {
         compress_ratio: Ty::U32 => Def::Required;

@@ -14,12 +14,12 @@ rows! {
         reduce_op: Ty::Enum(AluOp::DEF) => Def::Enum(0);
         accumulator_cmd: Ty::Enum(EngineAccumulation::DEF) => Def::Enum(0);
     }
-    Iota = 61, Kernel, [Pool], [] => ["out"], Exact, "alu-ops 6.11; rulings D24, D32" {
+    Iota = 61, Kernel, [Pool], [] => ["out"], Exact, "alu-ops 6.11; rulings D24, D32", run crate::exec::fill::iota {
         base: Ty::I64 => Def::Required;
         pattern: Ty::Pairs => Def::Required;
         channel_multiplier: Ty::I64 => Def::Int(0);
     }
-    TensorScalarAffineSelect = 62, Kernel, [Pool], ["in"] => ["out"], Exact, "alu-ops 6.11; ruling D24" {
+    TensorScalarAffineSelect = 62, Kernel, [Pool], ["in"] => ["out"], Exact, "alu-ops 6.11; ruling D24", run crate::exec::fill::affine_select {
         base: Ty::I64 => Def::Required;
         pattern: Ty::Pairs => Def::Required;
         channel_multiplier: Ty::I64 => Def::Int(0);

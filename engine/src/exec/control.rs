@@ -1,0 +1,45 @@
+//! Instructions whose effect is not a kernel: empty ones, DMA triggers, checks.
+
+use super::Cx;
+use crate::ir::opcodes::activation::field as f;
+use crate::world::{Control, FireCount};
+use crate::{Code, Error, Result};
+
+/// Only the instruction's waits, updates and control effect act.
+pub fn nothing(_: &mut Cx) -> Result<()> {
+    Ok(())
+}
+
+/// LoadActFuncSet (6): the id is not negative.
+pub fn load_act_func_set(cx: &mut Cx) -> Result<()> {
+    let id = cx.int(f::LoadActFuncSet::act_func_set_id)?;
+    if id < 0 {
+        return Err(Error::new(Code::S008, "the id of an activation function set is not negative")
+            .received(id)
+            .operand("act_func_set_id"));
+    }
+    Ok(())
+}
+
+/// DMATrigger (67): firing n runs dma_blocks[n mod count], its descriptors in order.
+pub fn dma_trigger(cx: &mut Cx) -> Result<()> {
+    let Control::Trigger { trigger, blocks } = &cx.inst.control else { return Ok(()) };
+    let Some(fires) = cx.m.fires.get_mut(*trigger as usize) else { return Ok(()) };
+    let n = fires.0;
+    *fires = FireCount(n + 1);
+    if blocks.is_empty() {
+        return Ok(());
+    }
+    let block = blocks[(n % blocks.len() as u64) as usize];
+    let Control::Descriptors(descriptors) = &cx.m.program.insts[block as usize].control else { return Ok(()) };
+    for d in descriptors {
+        let opcode = cx.m.program.insts[*d as usize].opcode;
+        let Some(execute) = opcode.row().execute else {
+            return Err(Error::new(Code::U001, format!("{opcode} is not modelled")));
+        };
+        let program = cx.m.program;
+        Cx::new(cx.m, *d).and_then(|mut inner| execute(&mut inner)).map_err(|e| program.locate(e, *d))?;
+        cx.m.run.count(opcode);
+    }
+    Ok(())
+}

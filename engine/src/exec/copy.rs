@@ -1,0 +1,64 @@
+//! Copies: GenericCopy, AbstractCopy, TensorCopy, Load, Save, DMACopy and the DMA descriptors.
+
+use super::Cx;
+use crate::ir::opcodes::dma::field as f;
+use crate::ir::{CopyMode, TransposeOp, Value};
+use crate::{Code, Error, Result};
+use birsim_kernels::access::Src;
+use birsim_kernels::alu::AluOp;
+use birsim_kernels::cast::MemoryReductionOp;
+use birsim_kernels::{copy as kernel, dma};
+
+/// GenericCopy (1), AbstractCopy (3), Load (19), Save (22), TensorCopy (23), DMADescriptorCopy (69).
+pub fn copy(cx: &mut Cx) -> Result<()> {
+    kernel::copy(&cx.src(0)?, &cx.dst(0)?, cx.profile())
+}
+
+/// DMACopy (32): four modes.
+pub fn dma_copy(cx: &mut Cx) -> Result<()> {
+    match cx.named::<CopyMode>(f::DMACopy::mode)? {
+        CopyMode::Copy => match cx.named_opt::<AluOp>(f::DMACopy::cce_op)? {
+            None | Some(AluOp::Bypass) => copy(cx),
+            Some(AluOp::Add) => dma::accumulate_copy(MemoryReductionOp::Add, &cx.src(0)?, &cx.dst(0)?, cx.profile()),
+            Some(other) => Err(Error::new(Code::S006, "a copy accumulates with bypass or add only (1465)")
+                .received(other)
+                .operand("cce_op")),
+        },
+        CopyMode::Transpose => transpose(cx, f::DMACopy::transpose_op),
+        CopyMode::Cce => {
+            let op = cx.named::<AluOp>(f::DMACopy::cce_op)?;
+            reduce(cx, op, f::DMACopy::constants)
+        }
+        CopyMode::Replicate => replicate(cx),
+    }
+}
+
+/// DMADescriptorTranspose (71).
+pub fn descriptor_transpose(cx: &mut Cx) -> Result<()> {
+    transpose(cx, f::DMADescriptorTranspose::transpose_op)
+}
+
+/// DMADescriptorCCE (70).
+pub fn descriptor_cce(cx: &mut Cx) -> Result<()> {
+    let op = cx.named::<AluOp>(f::DMADescriptorCCE::op)?;
+    reduce(cx, op, f::DMADescriptorCCE::constants)
+}
+
+/// DMADescriptorReplicate (72).
+pub fn replicate(cx: &mut Cx) -> Result<()> {
+    dma::replicate(&cx.src(0)?, &cx.dst(0)?, cx.profile())
+}
+
+fn transpose(cx: &mut Cx, field: usize) -> Result<()> {
+    let op = cx.named_opt::<TransposeOp>(field)?.unwrap_or(TransposeOp::None);
+    dma::transpose(op, &cx.src(0)?, &cx.dst(0)?, cx.profile())
+}
+
+fn reduce(cx: &mut Cx, op: AluOp, constants: usize) -> Result<()> {
+    let constants: Vec<f32> = match cx.cold(constants) {
+        Some(Value::Floats(c)) => c.iter().map(|x| *x as f32).collect(),
+        _ => Vec::new(),
+    };
+    let sources: Result<Vec<Src>> = (0..cx.n_ins()).map(|k| cx.src(k)).collect();
+    dma::cce(&dma::Cce { op, constants: &constants }, &sources?, &cx.dst(0)?, cx.profile())
+}

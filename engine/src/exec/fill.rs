@@ -1,0 +1,66 @@
+//! Memset, Iota, selects by position, and GetSequenceBounds.
+
+use super::Cx;
+use crate::ir::opcodes::{copy::field as fc, select::field as f};
+use crate::ir::{Engine, MemsetMode, Value};
+use crate::{Code, Error, Result};
+use arrayvec::ArrayVec;
+use birsim_kernels::alu::AluOp;
+use birsim_kernels::{fill, iota, rng};
+
+/// Memset (10).
+pub fn memset(cx: &mut Cx) -> Result<()> {
+    match cx.named::<MemsetMode>(fc::Memset::mode)? {
+        MemsetMode::Const => {
+            let bits = cx.int(fc::Memset::constant)? as u64;
+            fill::memset_const(bits, &cx.dst(0)?)
+        }
+        MemsetMode::Random if cx.inst.engine == Engine::Pool => {
+            let dst = cx.dst(0)?;
+            let first = cx.first_partition(0)?;
+            rng::memset_random_pool(cx.rng().gen1(first, dst.lanes())?, &dst)
+        }
+        MemsetMode::Random => {
+            let dst = cx.dst(0)?;
+            rng::memset_random_host(cx.host_rng(), &dst)
+        }
+    }
+}
+
+fn pattern(cx: &Cx, field: usize) -> Result<ArrayVec<(i64, u32), 8>> {
+    let mut out = ArrayVec::new();
+    let Some(Value::Pairs(pairs)) = cx.cold(field) else { return Ok(out) };
+    for (step, num) in pairs {
+        let num = u32::try_from(*num)
+            .map_err(|_| Error::new(Code::J008, "a count of the pattern is out of range").received(num))?;
+        out.try_push((*step, num))
+            .map_err(|_| Error::new(Code::J008, "a pattern has at most eight pairs").received(pairs.len()))?;
+    }
+    Ok(out)
+}
+
+/// Iota (61).
+pub fn iota(cx: &mut Cx) -> Result<()> {
+    let pattern = pattern(cx, f::Iota::pattern)?;
+    let p = iota::Affine {
+        base: cx.int(f::Iota::base)?,
+        pattern: &pattern,
+        channel_multiplier: cx.int(f::Iota::channel_multiplier)?,
+    };
+    iota::iota(&p, &cx.dst(0)?, cx.profile())
+}
+
+/// TensorScalarAffineSelect (62).
+pub fn affine_select(cx: &mut Cx) -> Result<()> {
+    let pattern = pattern(cx, f::TensorScalarAffineSelect::pattern)?;
+    let p = iota::AffineSelect {
+        value: iota::Affine {
+            base: cx.int(f::TensorScalarAffineSelect::base)?,
+            pattern: &pattern,
+            channel_multiplier: cx.int(f::TensorScalarAffineSelect::channel_multiplier)?,
+        },
+        compare_op: cx.named::<AluOp>(f::TensorScalarAffineSelect::compare_op)?,
+        fill_value: cx.float(f::TensorScalarAffineSelect::fill_value)? as f32,
+    };
+    iota::affine_select(&p, &cx.src(0)?, &cx.dst(0)?, cx.profile())
+}
