@@ -98,6 +98,10 @@ profile! {
     cast_to_uint64: bool = false, device true, "numerics 2.1", ["*"];
     /// Weights of DoubleRowSwInterleave: refused, or de-interleaved in plain or reversed column order.
     matmul_sw_interleave: SwInterleave = SwInterleave::Refuse, device SwInterleave::Refuse, "D50", ["Matmult"];
+    /// MX blocks are scaled by one binade more, so that quantising never saturates.
+    mx_alternative_emax: bool = false, device true, "matmul-mx 5.2", ["QuantizeMx"];
+    /// The scale byte of an MX block is at least 1, also for a block of zeros.
+    mx_scale_floor_one: bool = true, device false, "matmul-mx 5.4", ["QuantizeMx"];
     /// The float map evaluates mod (floored) and mod_int (truncated) instead of refusing them.
     float_mod: bool = false, device true, "D46", ["*"];
     /// abs_max and abs_min return the chosen operand with its sign, ties the second, instead of its magnitude.

@@ -2,7 +2,8 @@
 
 use crate::access::{CHUNK, Dst, Input, Src, chunks, for_lanes};
 use crate::accumulate::Epilogue;
-use crate::alu::{AluOp, float_op};
+use crate::alu::{AluOp, FloatOp, float_op};
+use crate::cast;
 use crate::isa::Isa;
 use crate::{Code, Dtype, Error, Named, Profile, Result};
 
@@ -83,7 +84,7 @@ pub struct Activation<'a> {
 
 /// Activation (4): out = func(front(in); alpha), then the accumulate epilogue over the float32 values.
 pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
-    same_shape(src, dst)?;
+    operands(src, dst, profile)?;
     let lanes = dst.lanes();
     let front = Stages::new(&p.front, lanes, profile)?;
     check_scalar("alpha", &p.alpha, lanes)?;
@@ -110,7 +111,7 @@ pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Re
 
 /// Reciprocal (21): exact float32 division, never a table.
 pub fn reciprocal(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
-    same_shape(src, dst)?;
+    operands(src, dst, profile)?;
     let isa = Isa::best();
     each_lane(src, dst, None, profile, |_| {
         move |values: &mut [f32]| {
@@ -128,7 +129,7 @@ pub fn exponential(
     epilogue: Option<&Epilogue>,
     profile: &Profile,
 ) -> Result<()> {
-    same_shape(src, dst)?;
+    operands(src, dst, profile)?;
     check_scalar("row maximum", row_max, dst.lanes())?;
     if let Some(e) = epilogue {
         e.check(dst.lanes())?;
@@ -175,13 +176,13 @@ fn each_lane<F: FnMut(&mut [f32]) -> Result<()>>(
 /// The front with its operations looked up and its operands checked.
 enum Stages<'p, 'a> {
     Affine(&'p Input<'a>, &'p Input<'a>),
-    Ops([Option<(crate::alu::FloatOp, &'p Input<'a>, bool)>; 2]),
+    Ops([Option<(FloatOp, &'p Input<'a>, bool)>; 2]),
 }
 
 /// The front of one lane.
 enum LaneFront {
     Affine(f32, f32),
-    Ops([Option<(crate::alu::FloatOp, f32, bool)>; 2]),
+    Ops([Option<(FloatOp, f32, bool)>; 2]),
 }
 
 impl<'p, 'a> Stages<'p, 'a> {
@@ -253,17 +254,14 @@ fn scalar(input: &Input, lane: usize) -> f32 {
     }
 }
 
-fn same_shape(src: &Src, dst: &Dst) -> Result<()> {
+fn operands(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     if src.lanes() != dst.lanes() || src.lane_len() != dst.lane_len() {
         return Err(Error::new(Code::S002, "input and output have the same partitions and elements")
             .received(format!("{} x {} and {} x {}", src.lanes(), src.lane_len(), dst.lanes(), dst.lane_len())));
     }
-    for d in [src.dtype(), dst.dtype()] {
-        if d.is_packed() {
-            return Err(Error::new(Code::S007, "packed dtypes belong to the MX instructions").received(d));
-        }
-    }
-    Ok(())
+    cast::check_unpacked(src.dtype())?;
+    cast::check_unpacked(dst.dtype())?;
+    cast::check_cast(Dtype::Float32, dst.dtype(), profile)
 }
 
 fn unsupported(func: ActivationFunctionType) -> Error {

@@ -16,7 +16,8 @@ pub use gemm::Tile;
 pub use psum::{Marks, store_row};
 
 pub(crate) use gemm::multiply;
-pub(crate) use pack::{Blocks, Panels, Side};
+use pack::Side;
+pub(crate) use pack::{Blocks, Packed, Panels, clear};
 
 crate::named_enum! {
     /// Performance mode of the PE array.

@@ -1,0 +1,205 @@
+//! Batch normalisation: BNStats (34), BNStatsAggregate (35), BNGradients (36), BNBackprop (37), BNBackprop2 (38).
+//!
+//! Everything is float32 with one rounding per operation, in element order (seed 2, section 1).
+
+use crate::access::{CHUNK, Dst, Src, chunks, for_lanes};
+use crate::cast;
+use crate::{Code, Dtype, Error, Profile, Result};
+
+/// Fields of BNStats.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BnStats {
+    /// Swaps partition and element inside every 32 x 32 tile first.
+    pub apply_transpose: bool,
+}
+
+/// BNStats (34): per lane \[count, mean, M2\] of the even and of the odd elements; M2 = sum of squared deviations.
+///
+/// Both halves are weighted by one running count, which grows at every even element (ruling D29).
+pub fn bn_stats(p: &BnStats, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    shapes("x", src, dst.lanes(), src.lane_len())?;
+    writes(dst, 6, profile)?;
+    let len = src.lane_len();
+    let transpose = p.apply_transpose && len != 1;
+    if transpose && !(src.lanes().is_multiple_of(32) && len.is_multiple_of(32)) {
+        return Err(Error::new(Code::S008, "apply_transpose works on whole tiles of 32 partitions x 32 elements")
+            .received(format!("{} x {len}", src.lanes())));
+    }
+    for_lanes(dst.lanes(), src.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let (mut n, mut mean, mut m2) = (0.0f32, [0.0f32; 2], [0.0f32; 2]);
+        let mut buf = [0.0f32; CHUNK];
+        chunks(len, |at, count| {
+            let values = &mut buf[..count];
+            if transpose {
+                read_transposed(src, lane, at, values);
+            } else {
+                src.read_f32(lane, at, values);
+            }
+            // A piece has an even length unless it is the last, so pairs never straddle two pieces.
+            for pair in values.chunks(2) {
+                n += 1.0;
+                let r = 1.0 / n;
+                for (half, x) in pair.iter().enumerate() {
+                    let old = mean[half];
+                    let new = (1.0 - r) * old + r * x;
+                    mean[half] = new;
+                    m2[half] += (x - new) * (x - old);
+                }
+            }
+            Ok(())
+        })?;
+        let out = [len.div_ceil(2) as f32, mean[0], m2[0], (len / 2) as f32, mean[1], m2[1]];
+        dst.write_f32(lane, 0, &out, profile.fp8());
+        Ok(())
+    })
+}
+
+/// Elements `at..` of `lane` after the tile transposition. `at` is a multiple of 32.
+fn read_transposed(src: &Src, lane: usize, at: usize, out: &mut [f32]) {
+    for (i, v) in out.iter_mut().enumerate() {
+        let e = at + i;
+        src.read_f32((lane & !31) | (e & 31), (e & !31) | (lane & 31), std::slice::from_mut(v));
+    }
+}
+
+/// BNStatsAggregate (35): merges \[count, mean, M2\] triples into \[mean, population variance\].
+pub fn bn_stats_aggregate(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    shapes("statistics", src, dst.lanes(), src.lane_len())?;
+    writes(dst, 2, profile)?;
+    if !src.lane_len().is_multiple_of(6) {
+        return Err(
+            Error::new(Code::S002, "statistics come in pairs of triples: six values each").received(src.lane_len())
+        );
+    }
+    for_lanes(dst.lanes(), src.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let (mut n, mut mean, mut var) = (0.0f32, 0.0f32, 0.0f32);
+        let mut triple = [0.0f32; 3];
+        for at in (0..src.lane_len()).step_by(3) {
+            src.read_f32(lane, at, &mut triple);
+            let [n_t, mean_t, m2_t] = triple;
+            let r = 1.0 / (n_t + n);
+            let delta = mean - mean_t;
+            mean = (mean * n + n_t * mean_t) * r;
+            var = (var * n + m2_t) * r + n_t * n * delta * delta * r * r;
+            n += n_t;
+        }
+        dst.write_f32(lane, 0, &[mean, var], profile.fp8());
+        Ok(())
+    })
+}
+
+/// BNGradients (36): per lane \[sum dy, sum (x - m) dy vf^2, sum (x - m) dy vf\].
+pub fn bn_gradients(x: &Src, dy: &Src, mean: &Src, factor: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    let len = x.lane_len();
+    shapes("x", x, dst.lanes(), len)?;
+    shapes("dy", dy, dst.lanes(), len)?;
+    shapes("mean", mean, dst.lanes(), 1)?;
+    shapes("variance factor", factor, dst.lanes(), 1)?;
+    writes(dst, 3, profile)?;
+    for_lanes(dst.lanes(), x.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let ([m], [vf]) = (column::<1>(mean, lane), column::<1>(factor, lane));
+        let mut out = [0.0f32; 3];
+        let (mut xs, mut dys) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
+        chunks(len, |at, n| {
+            x.read_f32(lane, at, &mut xs[..n]);
+            dy.read_f32(lane, at, &mut dys[..n]);
+            for (x, dy) in xs[..n].iter().zip(&dys) {
+                let t = (x - m) * dy * vf;
+                out[2] += t;
+                out[1] += t * vf;
+                out[0] += dy;
+            }
+            Ok(())
+        })?;
+        dst.write_f32(lane, 0, &out, profile.fp8());
+        Ok(())
+    })
+}
+
+/// Gradient operands of the two backprop instructions (ruling D11).
+#[derive(Clone, Copy)]
+pub enum Gradients<'a, 's> {
+    /// BNBackprop (37): \[scale, A, Bc\] per lane.
+    Joint(&'s Src<'a>),
+    /// BNBackprop2 (38): \[scale\] and \[A, Bc\] per lane.
+    Split(&'s Src<'a>, &'s Src<'a>),
+}
+
+/// Fields of BNBackprop and BNBackprop2.
+#[derive(Clone, Copy, Debug)]
+pub struct BnBackprop {
+    /// Elements the statistics were taken over.
+    pub total_elements: f32,
+}
+
+/// BNBackprop (37) and BNBackprop2 (38): dx = (dy * n - ((x - m) * Bc + A)) * scale.
+pub fn bn_backprop(
+    p: &BnBackprop,
+    x: &Src,
+    dy: &Src,
+    gradients: Gradients,
+    mean: &Src,
+    dst: &Dst,
+    profile: &Profile,
+) -> Result<()> {
+    let len = dst.lane_len();
+    shapes("x", x, dst.lanes(), len)?;
+    shapes("dy", dy, dst.lanes(), len)?;
+    shapes("mean", mean, dst.lanes(), 1)?;
+    match gradients {
+        Gradients::Joint(g) => shapes("gradients", g, dst.lanes(), 3)?,
+        Gradients::Split(s, ab) => {
+            shapes("scale", s, dst.lanes(), 1)?;
+            shapes("gradients", ab, dst.lanes(), 2)?;
+        }
+    }
+    writes(dst, len, profile)?;
+    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let [m] = column(mean, lane);
+        let [scale, a, bc] = match gradients {
+            Gradients::Joint(g) => column(g, lane),
+            Gradients::Split(s, ab) => {
+                let ([scale], [a, bc]) = (column(s, lane), column(ab, lane));
+                [scale, a, bc]
+            }
+        };
+        let (mut xs, mut dys) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
+        chunks(len, |at, n| {
+            x.read_f32(lane, at, &mut xs[..n]);
+            dy.read_f32(lane, at, &mut dys[..n]);
+            for (x, dy) in xs[..n].iter_mut().zip(&dys) {
+                *x = (dy * p.total_elements - ((*x - m) * bc + a)) * scale;
+            }
+            dst.write_f32(lane, at, &xs[..n], profile.fp8());
+            Ok(())
+        })
+    })
+}
+
+/// The first N values of a lane.
+fn column<const N: usize>(src: &Src, lane: usize) -> [f32; N] {
+    let mut out = [0.0; N];
+    src.read_f32(lane, 0, &mut out);
+    out
+}
+
+fn shapes(name: &str, src: &Src, lanes: usize, len: usize) -> Result<()> {
+    cast::check_unpacked(src.dtype()).map_err(|e| e.operand(name))?;
+    if src.lanes() != lanes || src.lane_len() != len {
+        return Err(Error::new(Code::S002, format!("{name} has {lanes} partitions of {len} elements"))
+            .received(format!("{} x {}", src.lanes(), src.lane_len()))
+            .operand(name));
+    }
+    Ok(())
+}
+
+fn writes(dst: &Dst, len: usize, profile: &Profile) -> Result<()> {
+    cast::check_unpacked(dst.dtype())?;
+    cast::check_cast(Dtype::Float32, dst.dtype(), profile)?;
+    if dst.lane_len() != len {
+        return Err(
+            Error::new(Code::S002, format!("the output has {len} values per partition")).received(dst.lane_len())
+        );
+    }
+    Ok(())
+}
