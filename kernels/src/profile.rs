@@ -104,6 +104,8 @@ profile! {
     mx_scale_floor_one: bool = true, device false, "matmul-mx 5.4", ["QuantizeMx"];
     /// The float map evaluates mod (floored) and mod_int (truncated) instead of refusing them.
     float_mod: bool = false, device true, "D46", ["*"];
+    /// TensorTensor and TensorReduce of integers compute in saturating int32; off, in float32 outside the Pool predicate.
+    integer_arithmetic: bool = true, device false, "D4", ["TensorTensor", "TensorReduce"];
     /// abs_max and abs_min return the chosen operand with its sign, ties the second, instead of its magnitude.
     abs_max_keeps_sign: bool = false, device true, "alu-ops 4.7", ["*"];
     /// Equal values of MatchReplace meet the data from the last slot to the first.

@@ -194,17 +194,27 @@ fn blocks_agree_with_single_calls() {
         op.apply(&mut zipped, &y);
         op.apply_into(&mut into, &x, &y);
         assert!(same(&zipped, &single) && same(&into, &single), "{op:?}");
+        let mut back = y.clone();
+        op.apply_reversed(&mut back, &x);
+        assert!(same(&back, &single), "{op:?}");
         for reverse in [false, true] {
             let single: Vec<f32> =
                 x.iter().map(|a| if reverse { op.call(1.5, *a) } else { op.call(*a, 1.5) }).collect();
             let mut scaled = x.clone();
             op.apply_scalar(&mut scaled, 1.5, reverse);
             assert!(same(&scaled, &single), "{op:?}");
+            op.apply_scalar_into(&mut scaled, &x, 1.5, reverse);
+            assert!(same(&scaled, &single), "{op:?}");
         }
         // 29 rows of 7: three full groups and a rest.
         let single: Vec<f32> = (0..29).map(|r| x[r * 7..r * 7 + 7].iter().fold(y[r], |a, v| op.call(a, *v))).collect();
         let mut folded = y[..29].to_vec();
-        op.fold_rows(&mut folded, &x, 7);
+        op.fold_rows(&mut folded, &x, 7, 0);
+        assert!(same(&folded, &single), "{op:?}");
+        let single: Vec<f32> =
+            (0..29).map(|r| x[r * 7 + 1..r * 7 + 7].iter().fold(x[r * 7], |a, v| op.call(a, *v))).collect();
+        let mut folded: Vec<f32> = x.iter().step_by(7).copied().collect();
+        op.fold_rows(&mut folded, &x, 7, 1);
         assert!(same(&folded, &single), "{op:?}");
         assert!(same(&[op.fold(y[0], &x)], &[x.iter().fold(y[0], |a, v| op.call(a, *v))]));
     }
@@ -217,7 +227,7 @@ fn blocks_agree_with_single_calls() {
         op.apply(&mut zipped, &y);
         assert_eq!(zipped, single, "{op:?}");
         let mut folded = y[..20].to_vec();
-        op.fold_rows(&mut folded, &x, 5);
+        op.fold_rows(&mut folded, &x, 5, 0);
         let single: Vec<i32> = (0..20).map(|r| x[r * 5..r * 5 + 5].iter().fold(y[r], |a, v| op.call(a, *v))).collect();
         assert_eq!(folded, single, "{op:?}");
     }

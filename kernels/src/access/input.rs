@@ -45,8 +45,17 @@ impl Imm {
         out[0]
     }
 
-    /// Value on the address path (ruling D3).
+    /// Value on the address path: integers by ruling D3; floats as C converts them to an unsigned 64-bit integer, by
+    /// truncation in two ranges around 2^63 (`alu-ops.md` 2.1).
     pub fn as_i64(&self) -> i64 {
+        if self.dtype.is_float() {
+            let x = self.as_f32();
+            return match x {
+                _ if x.is_nan() => i64::MIN,
+                _ if x >= 9_223_372_036_854_775_808.0 => x as u64 as i64,
+                _ => x as i64,
+            };
+        }
         let mut out = [0];
         cast::decode_i64(self.dtype, &self.bytes()[..self.dtype.size()], &mut out);
         out[0]

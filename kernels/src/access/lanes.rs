@@ -33,10 +33,10 @@ impl Src<'_> {
         if let Some(run) = self.run(lane, start, n) {
             return f(run);
         }
-        let mut raw = [0u64; CHUNK];
-        let bytes = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut raw)[..n * self.dtype().size()];
-        self.gather(lane, start, bytes);
-        f(bytes)
+        with_buffer(n * self.dtype().size(), |bytes| {
+            self.gather(lane, start, bytes);
+            f(bytes)
+        })
     }
 }
 
@@ -68,11 +68,24 @@ impl Dst<'_> {
         if let Some(run) = unsafe { self.run_mut(lane, start, n) } {
             return f(run);
         }
-        let mut raw = [0u64; CHUNK];
-        let bytes = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut raw)[..n * self.dtype().size()];
-        let out = f(bytes);
-        self.scatter(lane, start, bytes);
-        out
+        with_buffer(n * self.dtype().size(), |bytes| {
+            let out = f(bytes);
+            self.scatter(lane, start, bytes);
+            out
+        })
+    }
+}
+
+/// Lends `len` zeroed bytes, aligned to 8, of at most one chunk. Zeroing the large buffer costs more than a short lane.
+#[inline]
+fn with_buffer<R>(len: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
+    const SMALL: usize = 16;
+    if len <= SMALL * 8 {
+        f(&mut bytemuck::cast_slice_mut::<u64, u8>(&mut [0; SMALL])[..len])
+    } else if len <= SMALL * 64 {
+        f(&mut bytemuck::cast_slice_mut::<u64, u8>(&mut [0; SMALL * 8])[..len])
+    } else {
+        f(&mut bytemuck::cast_slice_mut::<u64, u8>(&mut [0; CHUNK])[..len])
     }
 }
 

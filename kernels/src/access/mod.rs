@@ -12,6 +12,6 @@ mod view;
 
 pub use input::{Imm, Input};
 pub use lanes::{CHUNK, chunks};
-pub use par::for_lanes;
+pub use par::{for_lane_ranges, for_lanes};
 pub use pattern::{MAX_PAIRS, Pair, Pattern};
 pub use view::{Dst, Src};

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Below this many elements a kernel stays on one thread: handing out work costs more than 10 us of arithmetic.
 const PARALLEL_FROM: usize = 32 * 1024;
@@ -24,4 +25,25 @@ pub fn for_lanes(lanes: usize, elements: usize, parallel: bool, f: impl Fn(usize
         Some((_, e)) => Err(e),
         None => Ok(()),
     }
+}
+
+/// As [`for_lanes`], for kernels that keep buffers from lane to lane: `f` gets consecutive ranges that cover all lanes.
+///
+/// Where the cuts lie depends on the number of threads, so a result must not depend on them.
+pub fn for_lane_ranges(
+    lanes: usize,
+    elements: usize,
+    parallel: bool,
+    f: impl Fn(Range<usize>) -> Result<()> + Sync,
+) -> Result<()> {
+    let threads = rayon::current_num_threads();
+    if !parallel || elements < PARALLEL_FROM || threads < 2 || lanes < 2 {
+        return f(0..lanes);
+    }
+    let piece = lanes.div_ceil(threads * 2).max(1);
+    let failed = (0..lanes.div_ceil(piece))
+        .into_par_iter()
+        .filter_map(|c| f(c * piece..lanes.min((c + 1) * piece)).err().map(|e| (c, e)))
+        .min_by_key(|(c, _)| *c);
+    failed.map_or(Ok(()), |(_, e)| Err(e))
 }

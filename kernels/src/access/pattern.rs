@@ -32,18 +32,19 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A strided pattern. Fails on more than eight pairs and on extents beyond 2^60 bytes.
+    /// A strided pattern. Fails on more than eight pairs, more than 2^40 elements, and extents beyond 2^60 bytes.
     pub fn new(dtype: Dtype, base: i64, pairs: &[Pair]) -> Result<Self> {
         if pairs.is_empty() || pairs.len() > MAX_PAIRS {
             return Err(Error::new(Code::J008, "an access pattern needs one to eight pairs").received(pairs.len()));
         }
         let mut total: u128 = 1;
         let mut reach: i128 = i128::from(base.unsigned_abs());
+        // Empty dimensions count as one, so that the product over the others stays in range as well.
         for p in pairs {
-            total = total.saturating_mul(u128::from(p.num));
+            total = total.saturating_mul(u128::from(p.num.max(1)));
             reach += i128::from(p.stride).abs() * i128::from(p.num.saturating_sub(1));
         }
-        if total > 1 << 48 || reach > 1 << 60 {
+        if total > 1 << 40 || reach > 1 << 60 {
             return Err(Error::new(Code::J008, "the access pattern addresses more than any memory holds")
                 .received(format!("{total} elements")));
         }
@@ -116,8 +117,12 @@ impl Pattern {
     #[must_use]
     pub fn shifted(mut self, bytes: i64) -> Self {
         match &self.listed {
-            None => self.base = self.base.saturating_add(bytes),
-            Some(l) => self.listed = Some(l.iter().map(|o| o.wrapping_add_signed(bytes as isize)).collect()),
+            // Past +-2^61 no byte exists: bounds checks still see it, and sums with it stay in range.
+            None => self.base = self.base.saturating_add(bytes).clamp(-(1 << 61), 1 << 61),
+            Some(l) => {
+                let shift = |o: &usize| o.checked_add_signed(bytes as isize).unwrap_or(usize::MAX);
+                self.listed = Some(l.iter().map(shift).collect());
+            }
         }
         self
     }
@@ -164,12 +169,13 @@ impl Pattern {
         }
         let size = self.dtype.size() as i64;
         if let Some(list) = &self.listed {
-            let lo = list.iter().min()?;
-            let hi = list.iter().max()?;
-            return Some((*lo as i64, *hi as i64 + size));
+            let end = |o: &usize| i64::try_from(*o).unwrap_or(i64::MAX).min(1 << 61);
+            let lo = list.iter().min().map(end)?;
+            let hi = list.iter().max().map(end)?;
+            return Some((lo, hi + size));
         }
         let (mut lo, mut hi) = (self.base, self.base);
-        for p in &self.pairs {
+        for p in self.pairs[..1].iter().chain(&self.inner) {
             let reach = p.stride * i64::from(p.num - 1);
             if reach < 0 {
                 lo += reach;
@@ -187,7 +193,7 @@ impl Pattern {
         }
         let mut byte = self.base + self.pairs[0].stride * lane as i64;
         let mut rest = index;
-        for p in self.pairs[1..].iter().rev() {
+        for p in self.inner.iter().rev() {
             byte += p.stride * (rest % p.num as usize) as i64;
             rest /= p.num as usize;
         }
@@ -253,6 +259,10 @@ impl Pattern {
 
     /// Same bytes seen as another shape: `pairs` are the new logical pairs over the same elements.
     pub fn with_pairs(&self, pairs: &[Pair]) -> Result<Pattern> {
+        if let Some(list) = &self.listed {
+            let nums: ArrayVec<u32, MAX_PAIRS> = pairs.iter().take(MAX_PAIRS).map(|p| p.num).collect();
+            return Pattern::listed(self.dtype, &nums, list.clone());
+        }
         Pattern::new(self.dtype, self.base, pairs)
     }
 

@@ -204,6 +204,13 @@ impl<'a> Dst<'a> {
         Ok(Dst { ptr: self.ptr, pattern, life: PhantomData })
     }
 
+    /// The first elements of both views are at the same address. Operands of a kernel are disjoint or identical element by
+    /// element, so this tells the two apart.
+    pub fn starts_at(&self, src: &Src) -> bool {
+        let first = |p: &Pattern| if p.is_empty() { 0 } else { p.byte_of(0, 0) as isize };
+        std::ptr::eq(self.ptr.wrapping_offset(first(&self.pattern)), src.ptr.wrapping_offset(first(&src.pattern)))
+    }
+
     /// Reads back what is stored now: for instructions that keep or combine old values.
     pub fn as_src(&self) -> Src<'_> {
         Src { ptr: self.ptr, pattern: self.pattern.clone(), life: PhantomData }

@@ -5,10 +5,10 @@ use crate::cast::{sse_max, sse_min};
 use crate::{Profile, Result};
 
 /// A member of the float map, ready to be applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FloatOp(Kind);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Bypass,
     Add,
@@ -35,6 +35,12 @@ enum Kind {
     AbsMinSigned,
     Mod,
     ModInt,
+    Average(f32),
+}
+
+/// The functor of an average over `n` values, which is no member of the map: acc + (1/n) * x (`alu-ops.md` 4.10).
+pub fn average_op(n: usize) -> FloatOp {
+    FloatOp(Kind::Average(1.0 / n as f32))
 }
 
 /// Looks `op` up in the float map. Ruling D46: mod and mod_int are members under the device profile only.
@@ -105,6 +111,7 @@ macro_rules! with_op {
             Kind::AbsMinSigned => run!(|a: f32, b: f32| if a.abs() < b.abs() { a } else { b }),
             Kind::Mod => run!(floored_mod),
             Kind::ModInt => run!(|a: f32, b: f32| a % b),
+            Kind::Average(r) => run!(move |a: f32, b: f32| a + r * b),
         }
     }};
 }
@@ -121,6 +128,11 @@ impl FloatOp {
         with_op!(self.0, f => blocks::zip(a, b, f));
     }
 
+    /// a = op(b, a), element by element over the shorter of the two.
+    pub fn apply_reversed(self, a: &mut [f32], b: &[f32]) {
+        with_op!(self.0, f => blocks::zip_reversed(a, b, f));
+    }
+
     /// out = op(a, b), element by element over the shortest of the three.
     pub fn apply_into(self, out: &mut [f32], a: &[f32], b: &[f32]) {
         with_op!(self.0, f => blocks::zip_into(out, a, b, f));
@@ -131,9 +143,14 @@ impl FloatOp {
         with_op!(self.0, f => blocks::scalar(a, s, reverse, f));
     }
 
-    /// acc[r] = op(.. op(acc[r], x0) .., xn) over row r of `data`, whose rows have `n` elements; strictly in order.
-    pub fn fold_rows(self, acc: &mut [f32], data: &[f32], n: usize) {
-        with_op!(self.0, f => blocks::fold_rows(acc, data, n, f));
+    /// out = op(a, s), or op(s, a) when reversed.
+    pub fn apply_scalar_into(self, out: &mut [f32], a: &[f32], s: f32, reverse: bool) {
+        with_op!(self.0, f => blocks::scalar_into(out, a, s, reverse, f));
+    }
+
+    /// acc[r] = op(.. op(acc[r], x_skip) .., x_n-1) over row r of `data`, whose rows have `n` elements; strictly in order.
+    pub fn fold_rows(self, acc: &mut [f32], data: &[f32], n: usize, skip: usize) {
+        with_op!(self.0, f => blocks::fold_rows(acc, data, n, skip, f));
     }
 
     /// op(.. op(acc, x0) .., xn), strictly in order.
@@ -141,10 +158,28 @@ impl FloatOp {
         with_op!(self.0, f => data.iter().fold(acc, |a, x| f(a, *x)))
     }
 
-    /// Takes only its left operand into account.
+    /// Hands the operation to a loop, compiled once for each of the common ones and once for the rest.
+    pub(crate) fn visit(self, v: impl FloatVisitor) -> f32 {
+        match self.0 {
+            Kind::Bypass => v.visit(|a, _| a),
+            Kind::Add => v.visit(|a, b| a + b),
+            Kind::Subtract => v.visit(|a, b| a - b),
+            Kind::Mult => v.visit(|a, b| a * b),
+            Kind::Max => v.visit(sse_max),
+            Kind::Min => v.visit(sse_min),
+            _ => v.visit(move |a, b| self.call(a, b)),
+        }
+    }
+
+    /// The operation is bypass.
     pub fn is_bypass(self) -> bool {
         self.0 == Kind::Bypass
     }
+}
+
+/// A loop that is generic over its operation; it returns its last state.
+pub(crate) trait FloatVisitor {
+    fn visit(self, f: impl Fn(f32, f32) -> f32 + Copy) -> f32;
 }
 
 #[inline(always)]

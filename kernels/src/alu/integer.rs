@@ -143,14 +143,29 @@ macro_rules! map {
                 with_op!(self.0, f => blocks::zip(a, b, f));
             }
 
+            /// a = op(b, a), element by element over the shorter of the two.
+            pub fn apply_reversed(self, a: &mut [$int], b: &[$int]) {
+                with_op!(self.0, f => blocks::zip_reversed(a, b, f));
+            }
+
+            /// out = op(a, b), element by element over the shortest of the three.
+            pub fn apply_into(self, out: &mut [$int], a: &[$int], b: &[$int]) {
+                with_op!(self.0, f => blocks::zip_into(out, a, b, f));
+            }
+
+            /// out = op(a, s), or op(s, a) when reversed.
+            pub fn apply_scalar_into(self, out: &mut [$int], a: &[$int], s: $int, reverse: bool) {
+                with_op!(self.0, f => blocks::scalar_into(out, a, s, reverse, f));
+            }
+
             /// a = op(a, s), or op(s, a) when reversed.
             pub fn apply_scalar(self, a: &mut [$int], s: $int, reverse: bool) {
                 with_op!(self.0, f => blocks::scalar(a, s, reverse, f));
             }
 
-            /// acc[r] = op(.. op(acc[r], x0) .., xn) over row r of `data`, whose rows have `n` elements; in order.
-            pub fn fold_rows(self, acc: &mut [$int], data: &[$int], n: usize) {
-                with_op!(self.0, f => blocks::fold_rows(acc, data, n, f));
+            /// acc[r] = op(.. op(acc[r], x_skip) .., x_n-1) over row r of `data`, whose rows have `n` elements; in order.
+            pub fn fold_rows(self, acc: &mut [$int], data: &[$int], n: usize, skip: usize) {
+                with_op!(self.0, f => blocks::fold_rows(acc, data, n, skip, f));
             }
         }
     };

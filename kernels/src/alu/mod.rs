@@ -9,7 +9,8 @@ mod float;
 mod integer;
 
 pub use compare::{CompareOp, compare_op};
-pub use float::{FloatOp, float_op};
+pub(crate) use float::FloatVisitor;
+pub use float::{FloatOp, average_op, float_op};
 pub use integer::{AddressOp, IntOp, address_op, int_op};
 
 use crate::{Code, Error};

@@ -1,0 +1,75 @@
+//! The copy family: GenericCopy (1), AbstractCopy (3), Load (19), Save (22), TensorCopy (23), DMACopy in mode Copy (32).
+
+use crate::access::{CHUNK, Dst, Src, chunks, for_lane_ranges};
+use crate::cast::{check_cast, check_unpacked};
+use crate::{Code, Error, Profile, Result};
+
+/// Copies elements in row-major order; the two patterns may have different shapes of the same total.
+///
+/// Equal dtypes keep the bytes; different ones are cast with the default FP8 config.
+pub fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    if src.len() != dst.len() {
+        return Err(Error::new(Code::S002, "DMA Copy in/out shape must match: the element counts differ").received(
+            format!(
+                "{} ({} elements) to {} ({} elements)",
+                shape(src.pattern().pairs().iter().map(|p| p.num)),
+                src.len(),
+                shape(dst.pattern().pairs().iter().map(|p| p.num)),
+                dst.len()
+            ),
+        ));
+    }
+    let same = src.dtype() == dst.dtype();
+    if !same {
+        check_unpacked(src.dtype())?;
+        check_unpacked(dst.dtype())?;
+        check_cast(src.dtype(), dst.dtype(), profile)?;
+    }
+    if dst.is_empty() || (same && dst.starts_at(src)) {
+        return Ok(());
+    }
+    // Lanes are the destination's. A source of another shape is read as one long lane.
+    let flat = (src.lanes() != dst.lanes()).then(|| src.flat());
+    let len = dst.lane_len();
+    let place = |lane: usize, at: usize| match &flat {
+        Some(flat) => (flat, 0, lane * len + at),
+        None => (src, lane, at),
+    };
+    for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |range| {
+        let mut hub = [0f32; CHUNK];
+        for lane in range {
+            if same && let Some(()) = copy_run(place(lane, 0), dst, lane) {
+                continue;
+            }
+            chunks(len, |at, n| {
+                let (src, from, start) = place(lane, at);
+                if same {
+                    src.with_bytes(from, start, n, |bytes| dst.scatter(lane, at, bytes));
+                } else {
+                    src.read_f32(from, start, &mut hub[..n]);
+                    dst.write_f32(lane, at, &hub[..n], profile.fp8());
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// Copies a whole lane at once when one side is contiguous.
+fn copy_run((src, from, start): (&Src, usize, usize), dst: &Dst, lane: usize) -> Option<()> {
+    let n = dst.lane_len();
+    if let Some(run) = src.run(from, start, n) {
+        dst.scatter(lane, 0, run);
+        return Some(());
+    }
+    // SAFETY: the operands of a copy are disjoint here; identical ones returned early.
+    let run = unsafe { dst.run_mut(lane, 0, n) }?;
+    src.gather(from, start, run);
+    Some(())
+}
+
+fn shape(nums: impl Iterator<Item = u32>) -> String {
+    let nums: Vec<String> = nums.map(|n| n.to_string()).collect();
+    format!("[{}]", nums.join(", "))
+}

@@ -1,0 +1,15 @@
+//! Element-wise kernels: TensorScalar (28), TensorScalarPtr (29), TensorTensor (31) (`alu-ops.md` 6.1, 6.2, 6.6).
+//!
+//! Sources are disjoint from the destination or identical to it element by element; anything else the caller stages.
+
+mod number;
+mod path;
+mod stage;
+mod tensor_scalar;
+mod tensor_tensor;
+
+pub(crate) use number::Number;
+pub use path::{NumericPath, tensor_reduce_path, tensor_tensor_path};
+pub(crate) use path::{narrow_wrap, wrap_32};
+pub use tensor_scalar::{TensorScalar, TensorScalarPtr, scalar_tensor_tensor, tensor_scalar, tensor_scalar_ptr};
+pub use tensor_tensor::{TensorTensor, tensor_tensor};

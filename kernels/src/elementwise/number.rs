@@ -1,0 +1,155 @@
+//! The three working types of the element-wise kernels behind one trait, so that each kernel is written once.
+
+use crate::access::{Dst, Imm, Src};
+use crate::accumulate::LaneFold;
+use crate::alu::{AddressOp, FloatOp, IntOp};
+use crate::cast::Fp8Config;
+use crate::{Code, Dtype, Error, Result};
+
+/// A working type: float32, int32 (bit-vector path) or int64 (address path).
+pub(crate) trait Number: bytemuck::Pod + Send + Sync {
+    /// A member of this type's functor map.
+    type Op: Copy + Send + Sync;
+
+    /// Memory of this dtype holds working values as they are.
+    fn is_native(dtype: Dtype) -> bool;
+    fn read(src: &Src, lane: usize, start: usize, out: &mut [Self]);
+    fn write(dst: &Dst, lane: usize, start: usize, values: &[Self], cfg: Fp8Config);
+    fn immediate(imm: &Imm) -> Result<Self>;
+    fn negate(self) -> Self;
+    fn fold_into(fold: &mut LaneFold, values: &[Self]);
+
+    fn apply(op: Self::Op, a: &mut [Self], b: &[Self]);
+    fn apply_reversed(op: Self::Op, a: &mut [Self], b: &[Self]);
+    fn apply_into(op: Self::Op, out: &mut [Self], a: &[Self], b: &[Self]);
+    fn apply_scalar(op: Self::Op, a: &mut [Self], s: Self, reverse: bool);
+    fn apply_scalar_into(op: Self::Op, out: &mut [Self], a: &[Self], s: Self, reverse: bool);
+    fn fold_rows(op: Self::Op, acc: &mut [Self], data: &[Self], n: usize, skip: usize);
+
+    /// The elements in place, when they are neighbours and already working values.
+    #[inline]
+    fn in_place<'a>(src: &'a Src, lane: usize, start: usize, n: usize) -> Option<&'a [Self]> {
+        if !Self::is_native(src.dtype()) {
+            return None;
+        }
+        bytemuck::try_cast_slice(src.run(lane, start, n)?).ok()
+    }
+
+    /// The elements in place for writing, as [`Number::in_place`].
+    ///
+    /// # Safety
+    /// As [`Dst::run_mut`].
+    #[inline]
+    #[expect(clippy::mut_from_ref, reason = "as Dst::run_mut")]
+    unsafe fn in_place_mut<'a>(dst: &'a Dst, lane: usize, start: usize, n: usize) -> Option<&'a mut [Self]> {
+        if !Self::is_native(dst.dtype()) {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        bytemuck::try_cast_slice_mut(unsafe { dst.run_mut(lane, start, n) }?).ok()
+    }
+}
+
+macro_rules! number {
+    ($t:ident, $op:ident, [$($native:ident),+], $read:ident, $write:ident, $negate:expr, $fold:expr, $imm:expr) => {
+        impl Number for $t {
+            type Op = $op;
+
+            #[inline]
+            fn is_native(dtype: Dtype) -> bool {
+                matches!(dtype, $(Dtype::$native)|+)
+            }
+            #[inline]
+            fn read(src: &Src, lane: usize, start: usize, out: &mut [Self]) {
+                src.$read(lane, start, out);
+            }
+            #[inline]
+            fn write(dst: &Dst, lane: usize, start: usize, values: &[Self], cfg: Fp8Config) {
+                dst.$write(lane, start, values, cfg);
+            }
+            fn immediate(imm: &Imm) -> Result<Self> {
+                $imm(imm)
+            }
+            #[inline]
+            fn negate(self) -> Self {
+                $negate(self)
+            }
+            fn fold_into(fold: &mut LaneFold, values: &[Self]) {
+                $fold(fold, values)
+            }
+            fn apply(op: $op, a: &mut [Self], b: &[Self]) {
+                op.apply(a, b);
+            }
+            fn apply_reversed(op: $op, a: &mut [Self], b: &[Self]) {
+                op.apply_reversed(a, b);
+            }
+            fn apply_into(op: $op, out: &mut [Self], a: &[Self], b: &[Self]) {
+                op.apply_into(out, a, b);
+            }
+            fn apply_scalar(op: $op, a: &mut [Self], s: Self, reverse: bool) {
+                op.apply_scalar(a, s, reverse);
+            }
+            fn apply_scalar_into(op: $op, out: &mut [Self], a: &[Self], s: Self, reverse: bool) {
+                op.apply_scalar_into(out, a, s, reverse);
+            }
+            fn fold_rows(op: $op, acc: &mut [Self], data: &[Self], n: usize, skip: usize) {
+                op.fold_rows(acc, data, n, skip);
+            }
+        }
+    };
+}
+
+number!(
+    f32,
+    FloatOp,
+    [Float32, Float32r],
+    read_f32,
+    write_f32,
+    |v: f32| -v,
+    |fold: &mut LaneFold, values: &[f32]| fold.extend(values),
+    |imm: &Imm| Ok(imm.as_f32())
+);
+number!(
+    i32,
+    IntOp,
+    [Int32, Uint32],
+    read_i32,
+    write_i32,
+    i32::saturating_neg,
+    |fold: &mut LaneFold, values: &[i32]| widen(fold, values, |v| v as f32),
+    bitvec_immediate
+);
+number!(
+    i64,
+    AddressOp,
+    [Int64, Uint64],
+    read_i64,
+    write_i64,
+    i64::wrapping_neg,
+    |fold: &mut LaneFold, values: &[i64]| widen(fold, values, |v| v as f32),
+    |imm: &Imm| Ok(imm.as_i64())
+);
+
+/// The accumulator folds float32 values of the produced tensor.
+fn widen<T: Copy>(fold: &mut LaneFold, values: &[T], f: impl Fn(T) -> f32) {
+    let mut buf = [0.0; 64];
+    for part in values.chunks(buf.len()) {
+        for (b, v) in buf.iter_mut().zip(part) {
+            *b = f(*v);
+        }
+        fold.extend(&buf[..part.len()]);
+    }
+}
+
+/// Ruling D2: a number on the bit-vector path is the integer it equals, modulo 2^32; one with a fraction is invalid.
+pub(crate) fn integral(value: f64) -> Result<i32> {
+    if value.trunc() != value || !value.is_finite() {
+        return Err(Error::new(Code::J011, "an immediate of a bit-vector operation must be an integer").received(value));
+    }
+    Ok(value.rem_euclid(4_294_967_296.0) as u32 as i32)
+}
+
+/// Float immediates follow ruling D2; integer ones keep their bits (ruling D3).
+fn bitvec_immediate(imm: &Imm) -> Result<i32> {
+    if imm.dtype.is_float() { integral(f64::from(imm.as_f32())) } else { Ok(imm.as_i32()) }
+}

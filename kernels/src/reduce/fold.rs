@@ -1,0 +1,130 @@
+//! The loops of a reduction. Each row is folded strictly in order; independent rows run side by side, which hides the
+//! latency of one chain without changing any result.
+
+use crate::access::{CHUNK, Src};
+use crate::elementwise::Number;
+use std::ops::Range;
+
+/// Rows folded together.
+const GROUP: usize = 8;
+/// Elements of a row per step when eight rows share the buffer.
+const PIECE: usize = 2 * CHUNK / GROUP;
+
+/// The rows of a reduction.
+pub(super) struct Rows {
+    /// Elements of a row.
+    pub extent: usize,
+    /// Results per lane of the destination.
+    pub per_lane: usize,
+    /// Everything is one row.
+    pub whole: bool,
+    /// Rows run over the partitions.
+    pub across: bool,
+}
+
+/// Folds the rows of some lanes; calls `store(lane, first result, results)`.
+pub(super) fn fold_lanes<N: Number>(
+    op: N::Op,
+    seed: &impl Fn(N) -> N,
+    src: &Src,
+    rows: &Rows,
+    lanes: Range<usize>,
+    store: &impl Fn(usize, usize, &mut [N]),
+) {
+    let n = rows.extent;
+    if n <= CHUNK / GROUP && rows.per_lane >= GROUP {
+        let mut data = [N::zeroed(); CHUNK];
+        let mut acc = [N::zeroed(); CHUNK];
+        for lane in lanes {
+            let mut row = 0;
+            while row < rows.per_lane {
+                let count = (CHUNK / n).min(rows.per_lane - row);
+                let data = &mut data[..count * n];
+                N::read(src, lane, row * n, data);
+                let acc = &mut acc[..count];
+                for (a, r) in acc.iter_mut().zip(data.chunks_exact(n)) {
+                    *a = seed(r[0]);
+                }
+                N::fold_rows(op, acc, data, n, 1);
+                store(lane, row, acc);
+                row += count;
+            }
+        }
+        return;
+    }
+    // Long or few rows: eight of them at a time, of whatever lanes, piece by piece.
+    let mut data = [N::zeroed(); GROUP * PIECE];
+    let total = lanes.len() * rows.per_lane;
+    let place = |row: usize| (lanes.start + row / rows.per_lane, row % rows.per_lane);
+    let mut first = 0;
+    while first < total {
+        let count = GROUP.min(total - first);
+        let mut acc = [N::zeroed(); GROUP];
+        let mut at = 0;
+        while at < n {
+            let piece = PIECE.min(n - at);
+            for (r, out) in data[..count * piece].chunks_exact_mut(piece).enumerate() {
+                let (lane, row) = place(first + r);
+                N::read(src, lane, row * n + at, out);
+                if at == 0 {
+                    acc[r] = seed(out[0]);
+                }
+            }
+            N::fold_rows(op, &mut acc[..count], &data[..count * piece], piece, usize::from(at == 0));
+            at += piece;
+        }
+        for (r, a) in acc[..count].iter_mut().enumerate() {
+            let (lane, row) = place(first + r);
+            store(lane, row, std::slice::from_mut(a));
+        }
+        first += count;
+    }
+}
+
+/// Folds every element, in row-major order, into one result.
+pub(super) fn fold_all<N: Number>(
+    op: N::Op,
+    seed: &impl Fn(N) -> N,
+    src: &Src,
+    store: &impl Fn(usize, usize, &mut [N]),
+) {
+    let mut data = [N::zeroed(); CHUNK];
+    let mut acc = [N::zeroed()];
+    for lane in 0..src.lanes() {
+        let mut at = 0;
+        while at < src.lane_len() {
+            let piece = CHUNK.min(src.lane_len() - at);
+            N::read(src, lane, at, &mut data[..piece]);
+            let start = lane == 0 && at == 0;
+            if start {
+                acc[0] = seed(data[0]);
+            }
+            N::fold_rows(op, &mut acc, &data[..piece], piece, usize::from(start));
+            at += piece;
+        }
+    }
+    store(0, 0, &mut acc);
+}
+
+/// Folds the partitions in ascending order, one result per element of a partition.
+pub(super) fn fold_partitions<N: Number>(
+    op: N::Op,
+    seed: &impl Fn(N) -> N,
+    src: &Src,
+    store: &impl Fn(usize, usize, &mut [N]),
+) {
+    let (mut acc, mut data) = ([N::zeroed(); CHUNK], [N::zeroed(); CHUNK]);
+    let mut at = 0;
+    while at < src.lane_len() {
+        let piece = CHUNK.min(src.lane_len() - at);
+        let acc = &mut acc[..piece];
+        N::read(src, 0, at, acc);
+        acc.iter_mut().for_each(|a| *a = seed(*a));
+        for lane in 1..src.lanes() {
+            N::read(src, lane, at, &mut data[..piece]);
+            N::apply(op, acc, &data[..piece]);
+        }
+        store(0, at, acc);
+        at += piece;
+    }
+}

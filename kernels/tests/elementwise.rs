@@ -1,0 +1,294 @@
+//! TensorScalar, TensorScalarPtr and TensorTensor.
+
+mod util;
+
+use birsim_kernels::access::{Dst, Imm, Input, Pair, Pattern, Src};
+use birsim_kernels::accumulate::{Accumulator, EngineAccumulationType, Epilogue};
+use birsim_kernels::alu::AluOp;
+use birsim_kernels::elementwise::{
+    NumericPath, TensorScalar, TensorScalarPtr, TensorTensor, scalar_tensor_tensor, tensor_reduce_path, tensor_scalar,
+    tensor_scalar_ptr, tensor_tensor, tensor_tensor_path,
+};
+use birsim_kernels::{Code, Dtype, Profile};
+use util::{Rng, Tensor};
+
+const R: Profile = Profile::reference();
+
+fn ts(op0: AluOp, const0: f64, op1: AluOp, const1: f64) -> TensorScalar {
+    TensorScalar { op0, const0, reverse0: false, op1, const1, reverse1: false }
+}
+
+fn ptr(op0: AluOp, op1: AluOp) -> TensorScalarPtr {
+    TensorScalarPtr { op0, reverse0: false, op1, reverse1: false, address: false }
+}
+
+fn tt(op: AluOp) -> TensorTensor {
+    TensorTensor { op, on_pool: false }
+}
+
+#[test]
+fn two_stages_round_separately() {
+    let x = Tensor::f32(&[1, 1], &[f32::from_bits(0x3F80_0800)]);
+    let mut y = Tensor::zeros(Dtype::Float32, &[1, 1]);
+    let p = ts(AluOp::Mult, f64::from(f32::from_bits(0x3F80_0800)), AluOp::Subtract, 1.0);
+    y.write(|d| tensor_scalar(&p, &x.src(), d, &R)).unwrap();
+    assert_eq!(y.bits(), [0x3A00_0000], "a fused multiply-add would give 3A000400");
+}
+
+#[test]
+fn reverse_flags_swap_each_stage() {
+    let x = Tensor::f32(&[2, 2], &[1.0, 2.0, 4.0, 8.0]);
+    for (reverse0, reverse1, expected) in [
+        (false, false, [-0.5, 0.0, 1.0, 3.0]),
+        (true, false, [0.5, 0.0, -1.0, -3.0]),
+        (false, true, [-2.0, f32::INFINITY, 1.0, 1.0 / 3.0]),
+        (true, true, [2.0, f32::INFINITY, -1.0, -1.0 / 3.0]),
+    ] {
+        let p = TensorScalar { reverse0, reverse1, ..ts(AluOp::Subtract, 2.0, AluOp::Divide, 2.0) };
+        let mut y = Tensor::zeros(Dtype::Float32, &[2, 2]);
+        y.write(|d| tensor_scalar(&p, &x.src(), d, &R)).unwrap();
+        assert_eq!(y.values(), expected);
+    }
+}
+
+#[test]
+fn bypass_skips_its_stage() {
+    let x = Tensor::of(Dtype::Bfloat16, &[1, 3], &[1.0, -2.5, 3.0]);
+    let p = TensorScalar { reverse1: true, ..ts(AluOp::Bypass, 7.0, AluOp::Bypass, 9.0) };
+    let mut y = Tensor::zeros(Dtype::Int8, &[1, 3]);
+    y.write(|d| tensor_scalar(&p, &x.src(), d, &R)).unwrap();
+    assert_eq!(y.values(), [1.0, -2.0, 3.0]);
+}
+
+#[test]
+fn int32_tensors_pass_through_float32_on_the_scalar_path() {
+    let x = Tensor::i32(&[1, 1], &[0x0100_0001]);
+    let mut y = Tensor::zeros(Dtype::Int32, &[1, 1]);
+    y.write(|d| tensor_scalar(&ts(AluOp::Add, 1.0, AluOp::Bypass, 0.0), &x.src(), d, &R)).unwrap();
+    assert_eq!(y.ints(), [0x0100_0000]);
+}
+
+#[test]
+fn d2_immediates_of_the_bit_vector_path() {
+    let x = Tensor::i32(&[1, 3], &[-1, 0x0F0F_0F0F, 0]);
+    let mut y = Tensor::zeros(Dtype::Int32, &[1, 3]);
+    y.write(|d| tensor_scalar(&ts(AluOp::BitwiseAnd, 4_294_967_040.0, AluOp::Bypass, 0.0), &x.src(), d, &R)).unwrap();
+    assert_eq!(y.ints(), [-256, 0x0F0F_0F00, 0], "modulo 2^32");
+    y.write(|d| tensor_scalar(&ts(AluOp::BitwiseXor, -1.0, AluOp::Bypass, 0.5), &x.src(), d, &R)).unwrap();
+    assert_eq!(y.ints(), [0, !0x0F0F_0F0F, -1], "a bypassed immediate does not matter");
+    for bad in [0.5, f64::NAN, f64::INFINITY] {
+        let e = y.write(|d| tensor_scalar(&ts(AluOp::BitwiseOr, bad, AluOp::Bypass, 0.0), &x.src(), d, &R)).err();
+        assert_eq!(e.unwrap().code(), Code::J011);
+    }
+    let half = Input::Imm(Imm::f32(0.5));
+    let e =
+        y.write(|d| tensor_scalar_ptr(&ptr(AluOp::BitwiseOr, AluOp::Bypass), &x.src(), Some(&half), None, d, None, &R));
+    assert_eq!(e.err().unwrap().code(), Code::J011);
+}
+
+#[test]
+fn bit_vector_stages_share_the_int_path() {
+    let x = Tensor::i32(&[1, 2], &[0x7FFF_FFFF, -8]);
+    let mut y = Tensor::zeros(Dtype::Int32, &[1, 2]);
+    y.write(|d| tensor_scalar(&ts(AluOp::Add, 1.0, AluOp::ArithShiftRight, 1.0), &x.src(), d, &R)).unwrap();
+    assert_eq!(y.ints(), [0x3FFF_FFFF, -4], "add saturates");
+    let e = y.write(|d| tensor_scalar(&ts(AluOp::BitwiseOr, 1.0, AluOp::Pow, 2.0), &x.src(), d, &R)).err().unwrap();
+    assert_eq!(e.code(), Code::S006);
+    assert!(e.what().contains("pow") && e.what().contains("1931"), "{}", e.what());
+    let e = y.write(|d| tensor_scalar(&ts(AluOp::Mod, 1.0, AluOp::Bypass, 2.0), &x.src(), d, &R)).err().unwrap();
+    assert!(e.code() == Code::S006 && e.what().contains("mod is not supported yet"), "{}", e.what());
+}
+
+#[test]
+fn fault_53_not_of_uint8_and_untouched_operands() {
+    let x = Tensor { dtype: Dtype::Uint8, nums: vec![1, 3], bytes: vec![0, 255, 0xA5] };
+    let before = x.bytes.clone();
+    let mut y = Tensor::zeros(Dtype::Uint8, &[1, 3]);
+    y.write(|d| tensor_scalar(&ts(AluOp::BitwiseNot, 0.0, AluOp::Bypass, 0.0), &x.src(), d, &R)).unwrap();
+    assert_eq!(y.bytes, [255, 0, 0x5A]);
+    assert_eq!(x.bytes, before);
+    let x = Tensor { dtype: Dtype::Uint8, nums: vec![1, 4], bytes: vec![0, 1, 2, 255] };
+    let mut y = Tensor::zeros(Dtype::Uint8, &[1, 4]);
+    y.write(|d| tensor_scalar(&ts(AluOp::LogicalAnd, 1.0, AluOp::Bypass, 0.0), &x.src(), d, &R)).unwrap();
+    assert_eq!(y.bytes, [0, 1, 1, 1], "any non-zero byte is true");
+}
+
+#[test]
+fn scalars_may_be_columns_numbers_or_serve_several_elements() {
+    let x = Tensor::f32(&[2, 4], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    let column = Tensor::of(Dtype::Bfloat16, &[2, 1], &[10.0, 20.0]);
+    let pairs = Tensor::f32(&[2, 2], &[1.0, -1.0, 2.0, -2.0]);
+    let mut y = Tensor::zeros(Dtype::Float32, &[2, 4]);
+    let (s0, s1) = (Input::View(column.src()), Input::View(pairs.src()));
+    y.write(|d| tensor_scalar_ptr(&ptr(AluOp::Add, AluOp::Mult), &x.src(), Some(&s0), Some(&s1), d, None, &R)).unwrap();
+    assert_eq!(y.values(), [11.0, 12.0, -13.0, -14.0, 50.0, 52.0, -54.0, -56.0]);
+    let reversed = TensorScalarPtr { reverse1: true, ..ptr(AluOp::Subtract, AluOp::Subtract) };
+    y.write(|d| tensor_scalar_ptr(&reversed, &x.src(), None, Some(&s0), d, None, &R)).unwrap();
+    assert_eq!(y.values(), [9.0, 8.0, 7.0, 6.0, 15.0, 14.0, 13.0, 12.0], "a missing scalar skips its stage");
+    let three = Tensor::f32(&[2, 3], &[0.0; 6]);
+    let bad = Input::View(three.src());
+    let e = y.write(|d| tensor_scalar_ptr(&reversed, &x.src(), Some(&bad), None, d, None, &R)).err().unwrap();
+    assert_eq!(e.code(), Code::S002);
+}
+
+#[test]
+fn the_address_form_computes_in_64_bits() {
+    let x = Tensor::i64(&[1, 2], &[1 << 40, i64::MAX]);
+    let mut y = Tensor::zeros(Dtype::Int64, &[1, 2]);
+    let p = TensorScalarPtr { address: true, ..ptr(AluOp::Mult, AluOp::Add) };
+    let (three, seven) = (Input::Imm(Imm::f32(3.9)), Input::Imm(Imm::i32(-7)));
+    y.write(|d| tensor_scalar_ptr(&p, &x.src(), Some(&three), Some(&seven), d, None, &R)).unwrap();
+    assert_eq!(y.longs(), [3 * (1 << 40) - 7, i64::MAX.wrapping_mul(3) - 7], "float immediates truncate, results wrap");
+    assert_eq!(Imm::f32(2f32.powi(63)).as_i64(), i64::MIN);
+    assert_eq!((Imm::f32(-2.7).as_i64(), Imm::f32(f32::NAN).as_i64()), (-2, i64::MIN));
+}
+
+#[test]
+fn scalar_tensor_tensor_takes_data_first() {
+    let (a, b) = (Tensor::f32(&[1, 3], &[1.0, 2.0, 3.0]), Tensor::f32(&[1, 3], &[10.0, 20.0, 30.0]));
+    let mut y = Tensor::zeros(Dtype::Float32, &[1, 3]);
+    let (s, t) = (Input::Imm(Imm::f32(2.0)), Input::View(b.src()));
+    let p = ptr(AluOp::Subtract, AluOp::Mult);
+    y.write(|d| scalar_tensor_tensor(&p, &a.src(), &s, &t, d, None, &R)).unwrap();
+    assert_eq!(y.values(), [-10.0, 0.0, 30.0]);
+    let e = y.write(|d| scalar_tensor_tensor(&p, &a.src(), &s, &s, d, None, &R)).err().unwrap();
+    assert_eq!(e.code(), Code::S008);
+}
+
+#[test]
+fn tensor_scalar_reduce_folds_the_elementwise_results() {
+    let x = Tensor::f32(&[2, 3], &[1.0, 2.0, 3.0, -4.0, 5.0, 0.5]);
+    let state = Accumulator::default();
+    let epilogue = Epilogue { kind: EngineAccumulationType::ZeroAccumulate, op: AluOp::Max, init: None, state: &state };
+    let mut y = Tensor::zeros(Dtype::Int8, &[2, 3]);
+    let two = Input::Imm(Imm::f32(0.75));
+    y.write(|d| tensor_scalar_ptr(&ptr(AluOp::Mult, AluOp::Max), &x.src(), Some(&two), None, d, Some(&epilogue), &R))
+        .unwrap();
+    assert_eq!(y.values(), [1.0, 2.0, 2.0, -3.0, 4.0, 0.0]);
+    assert_eq!((state.get(0), state.get(1)), (2.25, 3.75), "folded before the result is rounded to int8");
+}
+
+#[test]
+fn d4_paths() {
+    use AluOp::*;
+    use Dtype::*;
+    let device = Profile::device();
+    let path = |op, pool, a, b, out| tensor_tensor_path(op, pool, [a, b], out, &R);
+    assert_eq!(path(BitwiseAnd, false, Float32, Float32, Float32), NumericPath::Int);
+    assert_eq!(path(Add, true, Int32, Uint32, Int32), NumericPath::Address);
+    assert_eq!(path(Add, true, Int32, Int16, Int32), NumericPath::Int);
+    assert_eq!(path(Add, true, Int32, Int32, Float32), NumericPath::Int);
+    assert_eq!(path(Max, true, Int32, Int32, Int32), NumericPath::Int);
+    assert_eq!(path(Add, false, Int32, Int32, Int32), NumericPath::Int);
+    assert_eq!(path(Add, false, Int32, Float32, Int32), NumericPath::Float);
+    assert_eq!(path(Pow, false, Int32, Int32, Int32), NumericPath::Float);
+    assert_eq!(tensor_tensor_path(Add, false, [Int32, Int32], Int32, &device), NumericPath::Float);
+    assert_eq!(tensor_tensor_path(Add, true, [Int32, Int32], Int32, &device), NumericPath::Address);
+    assert_eq!(tensor_reduce_path(Add, false, Int32, Int32, &R), NumericPath::Int);
+    assert_eq!(tensor_reduce_path(Add, false, Int32, Int16, &R), NumericPath::Float);
+    assert_eq!(tensor_reduce_path(BitwiseOr, false, Int16, Int16, &R), NumericPath::Int);
+    assert_eq!(tensor_reduce_path(Add, true, Uint32, Uint32, &R), NumericPath::Address);
+    assert_eq!(tensor_reduce_path(Average, false, Int32, Int32, &R), NumericPath::Float);
+}
+
+#[test]
+fn d4_integer_arithmetic_of_tensor_tensor() {
+    let a = Tensor::i32(&[1, 3], &[0x0100_0001, i32::MAX, i32::MIN]);
+    let b = Tensor::i32(&[1, 3], &[1, 1, -1]);
+    let mut y = Tensor::zeros(Dtype::Int32, &[1, 3]);
+    y.write(|d| tensor_tensor(&tt(AluOp::Add), &a.src(), &b.src(), d, None, &R)).unwrap();
+    assert_eq!(y.ints(), [0x0100_0002, i32::MAX, i32::MIN], "saturates");
+    let pool = TensorTensor { op: AluOp::Add, on_pool: true };
+    y.write(|d| tensor_tensor(&pool, &a.src(), &b.src(), d, None, &R)).unwrap();
+    assert_eq!(y.ints(), [0x0100_0002, i32::MIN, i32::MAX], "wraps");
+    let mut wide = Tensor::zeros(Dtype::Int64, &[1, 3]);
+    wide.write(|d| tensor_tensor(&pool, &a.src(), &b.src(), d, None, &R)).unwrap();
+    assert_eq!(wide.longs(), [0x0100_0002, i64::from(i32::MIN), i64::from(i32::MAX)], "at the operand width");
+    y.write(|d| tensor_tensor(&tt(AluOp::Add), &a.src(), &b.src(), d, None, &Profile::device())).unwrap();
+    assert_eq!(y.ints(), [0x0100_0000, i32::MAX, i32::MIN], "float32 on the device");
+}
+
+#[test]
+fn fault_71_partition_counts_must_agree() {
+    let one = Tensor::f32(&[1, 4], &[1.0; 4]);
+    let many = Tensor::f32(&[8, 4], &[2.0; 32]);
+    let mut y = Tensor::zeros(Dtype::Float32, &[8, 4]);
+    for (a, b) in [(&one, &many), (&many, &one)] {
+        let e = y.write(|d| tensor_tensor(&tt(AluOp::Subtract), &a.src(), &b.src(), d, None, &R)).err().unwrap();
+        assert_eq!(e.code(), Code::S002);
+    }
+    // A free-dimension broadcast by step 0 is allowed.
+    let stretched =
+        Pattern::new(Dtype::Float32, 0, &[Pair { stride: 16, num: 8 }, Pair { stride: 0, num: 4 }]).unwrap();
+    let b = Src::new(&many.bytes, stretched).unwrap();
+    y.write(|d| tensor_tensor(&tt(AluOp::Subtract), &many.src(), &b, d, None, &R)).unwrap();
+    assert_eq!(y.values(), [0.0; 32]);
+}
+
+#[test]
+fn packed_and_uint64_operands_are_refused() {
+    let x = Tensor::zeros(Dtype::Float8E5m2X4, &[1, 2]);
+    let f = Tensor::f32(&[1, 2], &[1.0, 2.0]);
+    let mut y = Tensor::zeros(Dtype::Float32, &[1, 2]);
+    let add = ts(AluOp::Add, 1.0, AluOp::Bypass, 0.0);
+    assert_eq!(y.write(|d| tensor_scalar(&add, &x.src(), d, &R)).err().unwrap().code(), Code::S007);
+    assert_eq!(
+        y.write(|d| tensor_tensor(&tt(AluOp::Add), &f.src(), &x.src(), d, None, &R)).err().unwrap().code(),
+        Code::S007
+    );
+    let mut wide = Tensor::zeros(Dtype::Uint64, &[1, 2]);
+    assert_eq!(wide.write(|d| tensor_scalar(&add, &f.src(), d, &R)).err().unwrap().code(), Code::S007);
+}
+
+/// Runs in place: the source is the destination itself.
+fn in_place(bytes: &mut [u8], dtype: Dtype, nums: &[u32], f: impl FnOnce(&Src, &Dst)) {
+    let pattern = Pattern::dense(dtype, nums).unwrap();
+    let (ptr, len) = (bytes.as_mut_ptr(), bytes.len());
+    // SAFETY: both views address the identical elements, and element-wise kernels read each before they write it.
+    let (src, dst) =
+        unsafe { (Src::from_raw(ptr, len, pattern.clone()).unwrap(), Dst::from_raw(ptr, len, pattern).unwrap()) };
+    f(&src, &dst);
+}
+
+#[test]
+fn in_place_operands_give_the_same_bits() {
+    let nums = [3, 1500];
+    let values = Rng(7).floats(4500);
+    for dtype in [Dtype::Float32, Dtype::Float32r, Dtype::Bfloat16, Dtype::Int32, Dtype::Float8e4] {
+        let a = Tensor::of(dtype, &nums, &values);
+        let b = Tensor::f32(&nums, &Rng(8).floats(4500));
+        let p = TensorScalar { reverse1: true, ..ts(AluOp::Mult, 1.5, AluOp::Subtract, 3.25) };
+        let mut expected = Tensor::zeros(dtype, &nums);
+        expected.write(|d| tensor_scalar(&p, &a.src(), d, &R)).unwrap();
+        let mut bytes = a.bytes.clone();
+        in_place(&mut bytes, dtype, &nums, |s, d| tensor_scalar(&p, s, d, &R).unwrap());
+        assert_eq!(bytes, expected.bytes, "{dtype}");
+        for op in [AluOp::Subtract, AluOp::BitwiseXor] {
+            expected.write(|d| tensor_tensor(&tt(op), &a.src(), &b.src(), d, None, &R)).unwrap();
+            let mut bytes = a.bytes.clone();
+            in_place(&mut bytes, dtype, &nums, |s, d| tensor_tensor(&tt(op), s, &b.src(), d, None, &R).unwrap());
+            assert_eq!(bytes, expected.bytes, "left operand, {dtype}");
+            expected.write(|d| tensor_tensor(&tt(op), &b.src(), &a.src(), d, None, &R)).unwrap();
+            let mut bytes = a.bytes.clone();
+            in_place(&mut bytes, dtype, &nums, |s, d| tensor_tensor(&tt(op), &b.src(), s, d, None, &R).unwrap());
+            assert_eq!(bytes, expected.bytes, "right operand, {dtype}");
+            expected.write(|d| tensor_tensor(&tt(op), &a.src(), &a.src(), d, None, &R)).unwrap();
+            let mut bytes = a.bytes.clone();
+            in_place(&mut bytes, dtype, &nums, |s, d| tensor_tensor(&tt(op), s, s, d, None, &R).unwrap());
+            assert_eq!(bytes, expected.bytes, "both, {dtype}");
+        }
+    }
+    // The same memory under another dtype of the same size.
+    let a = Tensor::i32(&nums, &(0..4500).map(|k| k * 77_777 - 90_000_000).collect::<Vec<_>>());
+    let p = ts(AluOp::Mult, 0.5, AluOp::Bypass, 0.0);
+    let mut expected = Tensor::zeros(Dtype::Float32, &nums);
+    expected.write(|d| tensor_scalar(&p, &a.src(), d, &R)).unwrap();
+    let mut bytes = a.bytes.clone();
+    let (ptr, len) = (bytes.as_mut_ptr(), bytes.len());
+    // SAFETY: as in `in_place`.
+    let (src, dst) = unsafe {
+        (Src::from_raw(ptr, len, a.pattern()).unwrap(), Dst::from_raw(ptr, len, expected.pattern()).unwrap())
+    };
+    tensor_scalar(&p, &src, &dst, &R).unwrap();
+    assert_eq!(bytes, expected.bytes);
+}
