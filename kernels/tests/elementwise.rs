@@ -159,7 +159,13 @@ fn scalar_tensor_tensor_takes_data_first() {
 fn tensor_scalar_reduce_folds_the_elementwise_results() {
     let x = Tensor::f32(&[2, 3], &[1.0, 2.0, 3.0, -4.0, 5.0, 0.5]);
     let state = Accumulator::default();
-    let epilogue = Epilogue { kind: EngineAccumulationType::ZeroAccumulate, op: AluOp::Max, init: None, state: &state };
+    let epilogue = Epilogue {
+        kind: EngineAccumulationType::ZeroAccumulate,
+        op: AluOp::Max,
+        init: None,
+        state: &state,
+        profile: &R,
+    };
     let mut y = Tensor::zeros(Dtype::Int8, &[2, 3]);
     let two = Input::Imm(Imm::f32(0.75));
     y.write(|d| tensor_scalar_ptr(&ptr(AluOp::Mult, AluOp::Max), &x.src(), Some(&two), None, d, Some(&epilogue), &R))
