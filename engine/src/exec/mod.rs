@@ -2,12 +2,15 @@
 //!
 //! This is the only place that joins patterns with arena memory.
 
+pub mod activation;
 pub mod control;
 pub mod copy;
 pub mod fill;
 pub mod pe;
+pub mod random;
 pub mod registers;
 mod resolve;
+pub mod select;
 
 pub use resolve::Resolved;
 

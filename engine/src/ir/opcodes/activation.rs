@@ -7,7 +7,7 @@ use birsim_kernels::alu::AluOp;
 
 rows! {
     Activation = 4, Kernel, [Activation], ["in", "bias:air?", "scale:air?", "alpha:air?"] => ["out", "accumulated?"],
-        Exact, "activation 1, 3" {
+        Exact, "activation 1, 3", run crate::exec::activation::activation {
         func: Ty::Enum(ActivationFunction::DEF) => Def::Required;
         scale: Ty::Float => Def::Required;
         alpha: Ty::Float => Def::Required;
@@ -20,16 +20,16 @@ rows! {
         is_activate2: Ty::Bool => Def::Bool(false);
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
-    ReadActivationAccumulator = 5, Kernel, [Activation], [] => ["out"], Exact, "activation 1.4; matmul-mx 3.4" {}
+    ReadActivationAccumulator = 5, Kernel, [Activation], [] => ["out"], Exact, "activation 1.4; matmul-mx 3.4", run crate::exec::activation::read {}
     LoadActFuncSet = 6, Kernel, [Activation], [] => [], Exact, "activation 5", run crate::exec::control::load_act_func_set {
         act_func_set_id: Ty::I64 => Def::Required;
     }
-    ActivationReadAccumulator = 101, Kernel, [Activation], [] => ["out"], Exact, "activation 1.4" {}
-    DveReadAccumulator = 102, Kernel, [Dve], [] => ["out"], Approximate, "activation 1.4; bir-model 7" {
+    ActivationReadAccumulator = 101, Kernel, [Activation], [] => ["out"], Exact, "activation 1.4", run crate::exec::activation::read {}
+    DveReadAccumulator = 102, Kernel, [Dve], [] => ["out"], Approximate, "activation 1.4; bir-model 7", run crate::exec::activation::dve_read {
         negated: Ty::Bool => Def::Bool(false);
     }
     Exponential = 103, Kernel, [Dve], ["in", "row_max:air?", "more:air*"] => ["out", "accumulated?"], Exact,
-        "activation 5" {
+        "activation 5", run crate::exec::activation::exponential {
         reduce_cmd: Ty::Enum(EngineAccumulation::DEF) => Def::Required;
     }
 }

@@ -30,8 +30,8 @@ rows! {
         scale: Ty::U32 => Def::Absent;
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
-    StreamShuffle = 39, Kernel, [Dve], ["in"] => ["out"], Exact, "bir-model 6.1" {
+    StreamShuffle = 39, Kernel, [Dve], ["in"] => ["out"], Exact, "bir-model 6.1", run crate::exec::select::stream_shuffle {
         mask: Ty::Ints => Def::Required;
     }
-    StreamTranspose = 40, Kernel, [Dve], ["in"] => ["out"], Exact, "bir-model 6.1" {}
+    StreamTranspose = 40, Kernel, [Dve], ["in"] => ["out"], Exact, "bir-model 6.1", run crate::exec::select::stream_transpose {}
 }

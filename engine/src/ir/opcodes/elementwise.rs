@@ -9,7 +9,7 @@ rows! {
     Pool = 20, Kernel, [Pool, Dve], ["in"] => ["out"], Exact, "alu-ops 6.5; ruling D25" {
         func: Ty::Enum(PoolFunction::DEF) => Def::Required;
     }
-    Reciprocal = 21, Kernel, [Dve], ["in"] => ["out"], Exact, "activation 5" {}
+    Reciprocal = 21, Kernel, [Dve], ["in"] => ["out"], Exact, "activation 5", run crate::exec::activation::reciprocal {}
     TensorReduce = 27, Kernel, [Dve, Pool], ["in"] => ["out"], Exact, "alu-ops 6.4; ruling D4" {
         op: Ty::Enum(AluOp::DEF) => Def::Required;
         axis: Ty::Enum(AxisList::DEF) => Def::Required;

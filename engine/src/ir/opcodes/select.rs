@@ -6,9 +6,9 @@ use birsim_kernels::Named;
 use birsim_kernels::alu::AluOp;
 
 rows! {
-    Select = 51, Kernel, [Dve], ["predicate", "on_true:air", "on_false:air"] => ["out"], Exact, "alu-ops 6.9" {}
+    Select = 51, Kernel, [Dve], ["predicate", "on_true:air", "on_false:air"] => ["out"], Exact, "alu-ops 6.9", run crate::exec::select::select {}
     CopyPredicated = 52, Kernel, [Dve], ["predicate", "on_true:air", "on_false:air?"] => ["out", "reduced?"],
-        Approximate, "alu-ops 6.9; ruling D23" {
+        Approximate, "alu-ops 6.9; ruling D23", run crate::exec::select::copy_predicated {
         can_read_uninit: Ty::Bool => Def::Bool(false);
         reverse_pred: Ty::Bool => Def::Bool(false);
         reduce_op: Ty::Enum(AluOp::DEF) => Def::Enum(0);
@@ -27,7 +27,7 @@ rows! {
         fill_value: Ty::Float => Def::Float(0.0);
     }
     RangeSelect = 63, Kernel, [Dve], ["in", "bound0:air", "bound1:air"] => ["out", "reduced?"], Approximate,
-        "alu-ops 6.10" {
+        "alu-ops 6.10", run crate::exec::select::range_select {
         base: Ty::I64 => Def::Int(0);
         compare_op0: Ty::Enum(AluOp::DEF) => Def::Required;
         compare_op1: Ty::Enum(AluOp::DEF) => Def::Required;
@@ -36,5 +36,5 @@ rows! {
         fill_value: Ty::Float => Def::Float(0.0);
         num_active_channels: Ty::I64 => Def::Int(0);
     }
-    GetSequenceBounds = 64, Kernel, [Pool, Dve], ["segment_ids"] => ["out"], Approximate, "bir-model 7" {}
+    GetSequenceBounds = 64, Kernel, [Pool, Dve], ["segment_ids"] => ["out"], Approximate, "bir-model 7", run crate::exec::select::sequence_bounds {}
 }
