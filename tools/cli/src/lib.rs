@@ -5,6 +5,7 @@ mod cmd;
 mod golden;
 pub mod npy;
 mod program;
+mod tensors;
 mod term;
 
 use args::{Cli, Command};

@@ -1,0 +1,156 @@
+//! From options to one source per tensor.
+
+use super::{Decl, random_bytes, resolve};
+use crate::npy::{self, Archive, Npy, decode_name, encode_name};
+use birsim_kernels::{Code, Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Where the contents of a tensor come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Origin {
+    /// A `.npy` file.
+    File(PathBuf),
+    /// An array of an `.npz` archive.
+    Member(PathBuf, String),
+    /// Made from a seed.
+    Random(u64),
+}
+
+/// The options that bind one side, inputs or goldens.
+#[derive(Clone, Debug, Default)]
+pub struct Given<'a> {
+    /// `NAME=FILE` pairs.
+    pub named: &'a [(String, PathBuf)],
+    /// Files in the order of the program's tensors.
+    pub positional: &'a [PathBuf],
+    /// Folder or archive.
+    pub collection: Option<&'a Path>,
+}
+
+/// One source per tensor, by index into the declarations.
+#[derive(Debug)]
+pub struct Plan {
+    /// Aligned with the declarations.
+    pub origins: Vec<Option<Origin>>,
+}
+
+impl Plan {
+    /// Sources of inputs and constants: the command line first, then the file the program names, then the seed.
+    pub fn inputs(decls: &[Decl], given: &Given<'_>, random: Option<u64>, folder: &Path) -> Result<Plan> {
+        let mut plan = Plan::given(decls, given, |d| d.kind.is_input(), "input")?;
+        for (i, decl) in decls.iter().enumerate() {
+            if plan.origins[i].is_none() && !decl.file.is_empty() {
+                let path = folder.join(&decl.file);
+                let optional = random.is_some() && decl.kind.is_input();
+                if path.exists() || !optional {
+                    plan.origins[i] = Some(Origin::File(path));
+                }
+            }
+            if plan.origins[i].is_none() && decl.kind.is_input() {
+                plan.origins[i] = random.map(Origin::Random);
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Goldens of outputs. Every named golden is opened, so that an unreadable one is found before anything runs.
+    pub fn goldens(decls: &[Decl], given: &Given<'_>) -> Result<Plan> {
+        let plan = Plan::given(decls, given, |d| d.kind.is_output(), "output")?;
+        for (decl, origin) in decls.iter().zip(&plan.origins) {
+            let Some(origin) = origin else { continue };
+            if !decl.kind.is_output() {
+                return Err(Error::new(Code::F006, "a golden is given for a tensor that is not an output")
+                    .received(format!("'{}' is {}", decl.name, decl.kind))
+                    .advice("goldens belong to ExternalOutput tensors; list them with `birsim inspect PROGRAM`"));
+            }
+            with_npy(origin, |_| Ok(())).map_err(|e| e.at(|p| p.tensor = Some(decl.name.clone())))?;
+        }
+        Ok(plan)
+    }
+
+    fn given(decls: &[Decl], given: &Given<'_>, belongs: fn(&Decl) -> bool, word: &str) -> Result<Plan> {
+        let mut origins: Vec<Option<Origin>> = vec![None; decls.len()];
+        for (name, file) in given.named {
+            let i = resolve(decls, name)?;
+            if origins[i].is_some() {
+                return Err(Error::new(Code::F008, format!("two files are given for the tensor {}", decls[i].name))
+                    .received(format!("{name}={}", file.display())));
+            }
+            origins[i] = Some(Origin::File(file.clone()));
+        }
+        let own: Vec<usize> = (0..decls.len()).filter(|i| belongs(&decls[*i])).collect();
+        if given.positional.len() > own.len() {
+            let names: Vec<&str> = own.iter().map(|i| decls[*i].name.as_str()).collect();
+            return Err(Error::new(Code::F008, format!("more {word} files than the program has {word}s"))
+                .received(format!("{} files, {} {word}s ({})", given.positional.len(), own.len(), names.join(", "))));
+        }
+        for (i, file) in own.iter().zip(given.positional) {
+            origins[*i].get_or_insert_with(|| Origin::File(file.clone()));
+        }
+        if let Some(path) = given.collection {
+            let found = collection(decls, &own, path)?;
+            if found.is_empty() && !own.is_empty() {
+                let names: Vec<String> = own.iter().map(|i| format!("{}.npy", encode_name(&decls[*i].name))).collect();
+                return Err(Error::new(Code::F001, format!("no {word} of the program is found here"))
+                    .received(path.display())
+                    .advice(format!("files are named after the tensors: {}", names.join(", "))));
+            }
+            for (i, origin) in found {
+                origins[i].get_or_insert(origin);
+            }
+        }
+        Ok(Plan { origins })
+    }
+}
+
+/// Tensors found in a folder or an archive.
+fn collection(decls: &[Decl], own: &[usize], path: &Path) -> Result<Vec<(usize, Origin)>> {
+    if !path.is_dir() {
+        let archive = Archive::open(path)?;
+        let member = |name: String| {
+            // Members that name no tensor are left alone: one archive may serve several programs.
+            let i = resolve(decls, &name).or_else(|_| resolve(decls, &decode_name(&name))).ok()?;
+            own.contains(&i).then(|| (i, Origin::Member(path.to_path_buf(), name)))
+        };
+        return Ok(archive.names().into_iter().filter_map(member).collect());
+    }
+    let mut found = Vec::new();
+    for i in own {
+        let decl = &decls[*i];
+        let stem = decl.set.strip_suffix("_set").unwrap_or(&decl.set);
+        // A name is a path of its own only when it cannot leave the folder, which its encoding guarantees.
+        let mut names = vec![encode_name(&decl.name), format!("value_{}", encode_name(&decl.name))];
+        names.extend([&decl.set, stem].iter().filter(|n| resolve(decls, n).ok() == Some(*i)).map(|n| encode_name(n)));
+        let file = names.iter().map(|n| path.join(format!("{n}.npy"))).find(|f| f.is_file());
+        found.extend(file.map(|f| (*i, Origin::File(f))));
+    }
+    Ok(found)
+}
+
+/// Opens the file or archive member behind an origin.
+pub fn with_npy<T>(origin: &Origin, f: impl FnOnce(Npy<'_>) -> Result<T>) -> Result<T> {
+    match origin {
+        Origin::File(path) => f(npy::open(path)?),
+        Origin::Member(path, name) => f(Archive::open(path)?.member(name)?),
+        Origin::Random(_) => Err(Error::new(Code::F008, "random contents are for inputs only")),
+    }
+}
+
+impl Origin {
+    /// The bytes of an input: checked against the declaration.
+    pub fn load(&self, decl: &Decl) -> Result<Vec<u8>> {
+        let loaded = match self {
+            Origin::Random(seed) => {
+                let count = decl.shape.iter().try_fold(decl.dtype.size() as u64, |n, d| n.checked_mul(*d));
+                // Larger tensors than this are refused long before by the machine's own sizes.
+                let bytes = count.and_then(|n| usize::try_from(n).ok()).filter(|n| *n <= 1 << 40);
+                bytes.map(|n| random_bytes(decl, n, *seed)).ok_or_else(|| {
+                    Error::new(Code::F004, "the tensor is too large for random contents")
+                        .received(format!("{:?}", decl.shape))
+                })
+            }
+            other => with_npy(other, |npy| npy.into_tensor(decl.dtype, &decl.shape)),
+        };
+        loaded.map_err(|e| e.at(|p| p.tensor = Some(decl.name.clone())))
+    }
+}

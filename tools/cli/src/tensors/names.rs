@@ -1,0 +1,103 @@
+//! Tensor names on the command line (ruling D27).
+
+use super::Decl;
+use birsim_kernels::{Code, Error, Result};
+
+/// Index of the tensor that `text` names: a memory-location name, else the set's name or the set's name without `_set`
+/// when that is unique.
+pub fn resolve(decls: &[Decl], text: &str) -> Result<usize> {
+    if let Some(i) = decls.iter().position(|d| d.name == text) {
+        return Ok(i);
+    }
+    let by_set = |d: &Decl| d.set == text || d.set.strip_suffix("_set") == Some(text);
+    let found: Vec<usize> = decls.iter().enumerate().filter(|(_, d)| by_set(d)).map(|(i, _)| i).collect();
+    match found.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(Error::new(Code::F006, "the program has no tensor of this name")
+            .received(format!("'{text}'"))
+            .advice(suggestion(decls, text))),
+        several => {
+            let names: Vec<&str> = several.iter().map(|i| decls[*i].name.as_str()).collect();
+            Err(Error::new(Code::F006, "the name stands for several memory locations")
+                .received(format!("'{text}'"))
+                .advice(format!("use one of {}", names.join(", "))))
+        }
+    }
+}
+
+/// What the user may have meant.
+fn suggestion(decls: &[Decl], text: &str) -> String {
+    let wanted = text.to_lowercase();
+    let near = |d: &&Decl| {
+        let plain = d.set.strip_suffix("_set").unwrap_or(&d.set);
+        let distance = [d.name.as_str(), &d.set, plain].iter().map(|n| distance(&n.to_lowercase(), &wanted)).min();
+        distance.filter(|n| *n <= (wanted.chars().count() / 3).max(1))
+    };
+    let mut close: Vec<(usize, &Decl)> = decls.iter().filter_map(|d| Some((near(&d)?, d))).collect();
+    close.sort_by_key(|(n, d)| (*n, d.name.as_str()));
+    if let Some((_, best)) = close.first() {
+        return format!("did you mean '{}'?", best.name);
+    }
+    let outer: Vec<&str> =
+        decls.iter().filter(|d| d.kind.is_input() || d.kind.is_output()).map(|d| d.name.as_str()).take(12).collect();
+    match outer.as_slice() {
+        [] => "the program has neither inputs nor outputs".to_string(),
+        names => format!("inputs and outputs are {}; all tensors: `birsim inspect PROGRAM`", names.join(", ")),
+    }
+}
+
+/// Edit distance with adjacent swaps counted once. Names are cut at 64 characters, so the cost is bounded.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    for j in 0..=b.len() {
+        rows[0][j] = j;
+    }
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = change.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = best;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use birsim_engine::ir::TensorKind;
+    use birsim_kernels::Dtype;
+
+    fn decl(name: &str, set: &str) -> Decl {
+        let (kind, dtype) = (TensorKind::ExternalInput, Dtype::Float32);
+        Decl { name: name.into(), set: set.into(), kind, dtype, shape: vec![1], file: String::new() }
+    }
+
+    #[test]
+    fn d27_location_set_and_stem_are_accepted_when_unique() {
+        let decls = [decl("x", "x_set"), decl("t_0", "t_set"), decl("t_1", "t_set"), decl("w_loc", "w_set")];
+        assert_eq!(resolve(&decls, "x").unwrap(), 0);
+        assert_eq!(resolve(&decls, "w_set").unwrap(), 3);
+        assert_eq!(resolve(&decls, "w").unwrap(), 3);
+        let e = resolve(&decls, "t").unwrap_err();
+        assert_eq!(e.code(), Code::F006);
+        assert!(e.advice_text().contains("t_0, t_1"), "{e}");
+    }
+
+    #[test]
+    fn near_misses_are_named() {
+        let decls = [decl("weights", "weights_set"), decl("q", "q_set")];
+        assert!(resolve(&decls, "wieghts").unwrap_err().advice_text().contains("did you mean 'weights'?"));
+        assert!(resolve(&decls, "zzzzzz").unwrap_err().advice_text().contains("weights, q"));
+        assert!(resolve(&[], "a").unwrap_err().advice_text().contains("neither"));
+        assert_eq!(distance("ab", "ba"), 1);
+        assert_eq!(distance("", "abc"), 3);
+    }
+}
