@@ -1,8 +1,9 @@
 //! The command line as types.
 
 use crate::term::Color;
+use birsim_engine::{Target, ir::Arch};
 use birsim_kernels::{Dtype, Named};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -21,6 +22,14 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a program, write its outputs, check them against goldens.
+    Run(Box<Run>),
+    /// Say everything about a program that can be said without inputs.
+    Validate(Validate),
+    /// Show tensors, blocks, opcode histogram, engines and listing of a program.
+    Inspect(Inspect),
+    /// Write a program as normalised BIR-JSON; KLR is lowered.
+    Convert(Convert),
     /// Check one .npy file against another: exit 0 when they match, 1 when they differ.
     Compare(Compare),
     /// List every InstructionType and what birsim does with it.
@@ -47,6 +56,199 @@ pub struct ToleranceArgs {
     /// Compare tensors of different shape when they have equally many elements.
     #[arg(long, alias = "birsim-output-flatten")]
     pub flatten: bool,
+}
+
+/// When to show progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Progress {
+    /// On a terminal, once a run takes longer than a moment.
+    Auto,
+    /// From the start.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// Memory modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MemModeArg {
+    /// Physical if every SBUF and PSUM location has an address, else symbolic.
+    Auto,
+    /// Every location has its own memory.
+    Symbolic,
+    /// Locations lie at their addresses, and overlaps are real.
+    Physical,
+}
+
+/// Orders of execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OrderArg {
+    /// By semaphores where a function has them, else in program order.
+    Auto,
+    /// One queue per engine, held together by semaphores and events.
+    Sync,
+    /// In list order; waits and updates are ignored.
+    Program,
+}
+
+/// Schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScheduleArg {
+    /// Engines issue several instructions at a time; same results for every program without a data race.
+    Window,
+    /// One instruction per tick, engines in turn.
+    Reference,
+}
+
+/// Named sets of choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProfileArg {
+    /// The documented reference simulator.
+    Reference,
+    /// Public device documentation, where it differs.
+    Device,
+}
+
+/// What happens at an instruction that the reference skips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum UnsupportedArg {
+    /// Skip it, with a warning.
+    Skip,
+    /// Stop with exit code 4.
+    Error,
+}
+
+/// Arguments of `run`.
+#[derive(Args, Debug)]
+pub struct Run {
+    /// BIR-JSON module or KLR file, recognised by content; `-` is standard input.
+    #[arg(value_name = "PROGRAM")]
+    pub program: PathBuf,
+
+    /// Bind an input to a .npy file; may be repeated.
+    #[arg(long, value_name = "NAME=FILE", value_parser = named_file, help_heading = "Inputs")]
+    pub input: Vec<(String, PathBuf)>,
+    /// Bind inputs in the order the program declares them.
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',', help_heading = "Inputs")]
+    pub input_files: Vec<PathBuf>,
+    /// Bind every input found as NAME.npy in a folder, or as NAME in an .npz archive.
+    #[arg(long, value_name = "DIR|X.npz", help_heading = "Inputs")]
+    pub inputs: Option<PathBuf>,
+    /// Fill inputs that nothing else binds with reproducible values.
+    #[arg(long, value_name = "SEED", help_heading = "Inputs")]
+    pub random_inputs: Option<u64>,
+
+    /// Check an output against a .npy file; may be repeated.
+    #[arg(long, value_name = "NAME=FILE", value_parser = named_file, help_heading = "Goldens")]
+    pub golden: Vec<(String, PathBuf)>,
+    /// Goldens in the order the program declares its outputs.
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',', help_heading = "Goldens")]
+    pub output_files: Vec<PathBuf>,
+    /// Check every output found as NAME.npy in a folder, or as NAME in an .npz archive.
+    #[arg(long, value_name = "DIR|X.npz", help_heading = "Goldens")]
+    pub goldens: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Goldens")]
+    #[allow(missing_docs)]
+    pub tolerance: ToleranceArgs,
+    /// Report mismatches, but exit 0.
+    #[arg(long, alias = "ignore-mismatch-error", help_heading = "Goldens")]
+    pub ignore_mismatch: bool,
+    /// An output that holds a NaN or an infinity is a fault.
+    #[arg(long, alias = "check-inst-output-NaN", help_heading = "Goldens")]
+    pub check_nan: bool,
+
+    /// Folder for the outputs, written as NAME-birsim.npy.
+    #[arg(long, value_name = "DIR", default_value = "birsim-out", help_heading = "Outputs")]
+    pub out: PathBuf,
+    /// Write a machine-readable report.
+    #[arg(long, value_name = "FILE.json", help_heading = "Outputs")]
+    pub report: Option<PathBuf>,
+    /// Print nothing but errors.
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Outputs")]
+    pub quiet: bool,
+    /// Print more: counts per opcode, sources of the inputs.
+    #[arg(short, long, help_heading = "Outputs")]
+    pub verbose: bool,
+    /// When to show progress, on stderr.
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN", help_heading = "Outputs")]
+    pub progress: Progress,
+
+    /// Machine: inf1, trn1 (sunda, inf2), trn2 (gen3, cayman), trn3 (core_v4). Default: the program's, else trn2.
+    #[arg(long, value_name = "T", value_parser = target, help_heading = "Machine")]
+    pub target: Option<Target>,
+    /// Where locations lie.
+    #[arg(long, value_enum, default_value = "auto", value_name = "MODE", help_heading = "Machine")]
+    pub mem_mode: MemModeArg,
+    /// What decides the order of instructions.
+    #[arg(long, value_enum, default_value = "auto", value_name = "ORDER", help_heading = "Machine")]
+    pub order: OrderArg,
+    /// Who issues when.
+    #[arg(long, value_enum, default_value = "window", value_name = "S", help_heading = "Machine")]
+    pub schedule: ScheduleArg,
+    /// One instruction per tick, engine picked at random among the runnable ones: shows races.
+    #[arg(long, value_name = "N", conflicts_with = "schedule", help_heading = "Machine")]
+    pub schedule_seed: Option<u64>,
+    /// Preset of the choices the documents leave open.
+    #[arg(long, value_enum, default_value = "reference", value_name = "P", help_heading = "Machine")]
+    pub profile: ProfileArg,
+    /// Change one choice; list them with `birsim ops --fidelity`.
+    #[arg(long, value_name = "FIELD=VALUE", value_parser = named_value, help_heading = "Machine")]
+    pub set: Vec<(String, String)>,
+    /// Leftovers of the sync protocol are faults.
+    #[arg(long, help_heading = "Machine")]
+    pub strict: bool,
+    /// What happens at the instructions that the documented simulator skips.
+    #[arg(long, value_enum, default_value = "skip", value_name = "DO", help_heading = "Machine")]
+    pub unsupported: UnsupportedArg,
+    /// Seed of the host random generator, in place of 42.
+    #[arg(long, value_name = "N", help_heading = "Machine")]
+    pub seed: Option<u64>,
+    /// Threads of the kernels; results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Machine")]
+    pub threads: Option<u16>,
+
+    /// Stop when the program has touched this much memory (suffixes K, M, G).
+    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Limits")]
+    pub max_memory: Option<u64>,
+    /// Stop after this many instructions.
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    pub max_instructions: Option<u64>,
+    /// Stop after this many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Limits")]
+    pub timeout: Option<std::time::Duration>,
+}
+
+/// Arguments of `validate`.
+#[derive(Args, Debug)]
+pub struct Validate {
+    /// BIR-JSON module or KLR file, recognised by content; `-` is standard input.
+    #[arg(value_name = "PROGRAM")]
+    pub program: PathBuf,
+    /// Machine to validate for. Default: the program's, else trn2.
+    #[arg(long, value_name = "T", value_parser = target)]
+    pub target: Option<Target>,
+}
+
+/// Arguments of `inspect`.
+#[derive(Args, Debug)]
+pub struct Inspect {
+    /// BIR-JSON module or KLR file, recognised by content; `-` is standard input.
+    #[arg(value_name = "PROGRAM")]
+    pub program: PathBuf,
+    /// One JSON object instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `convert`.
+#[derive(Args, Debug)]
+pub struct Convert {
+    /// BIR-JSON module or KLR file, recognised by content; `-` is standard input.
+    #[arg(value_name = "PROGRAM")]
+    pub program: PathBuf,
+    /// File to write; `-` is standard output.
+    #[arg(short, long, value_name = "X.json")]
+    pub output: PathBuf,
 }
 
 /// Arguments of `compare`.
@@ -103,6 +305,42 @@ pub fn early_color(args: &[OsString]) -> Color {
     Color::Auto
 }
 
+fn named_file(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => Ok((name.to_string(), PathBuf::from(file))),
+        _ => Err("write NAME=FILE".to_string()),
+    }
+}
+
+fn named_value(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write FIELD=VALUE")?;
+    Ok((name.trim().to_string(), value.trim().to_string()))
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    let known = Target::from_name(text).or_else(|| Target::of(Some(Arch::from_name(text)?)).ok());
+    known.ok_or_else(|| "targets are inf1, trn1 (sunda, inf2), trn2 (gen3, cayman) and trn3 (core_v4)".to_string())
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let lower = lower.strip_suffix('b').unwrap_or(&lower);
+    let lower = lower.strip_suffix('i').unwrap_or(lower);
+    let (digits, shift) = match lower.as_bytes().last() {
+        Some(b'k') => (&lower[..lower.len() - 1], 10),
+        Some(b'm') => (&lower[..lower.len() - 1], 20),
+        Some(b'g') => (&lower[..lower.len() - 1], 30),
+        _ => (lower, 0),
+    };
+    let number = digits.trim().parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
+    number.ok_or_else(|| "write a number of bytes, such as 500M or 2G".to_string())
+}
+
+fn seconds(text: &str) -> Result<std::time::Duration, String> {
+    let value: f64 = text.trim_end_matches('s').parse().map_err(|_| "write a number of seconds")?;
+    std::time::Duration::try_from_secs_f64(value).map_err(|_| "write a number of seconds".to_string())
+}
+
 fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if x >= 0.0 => Ok(x),
@@ -131,6 +369,18 @@ mod tests {
     fn the_definition_is_consistent() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_and_times_are_read() {
+        assert_eq!(bytes("500M"), Ok(500 << 20));
+        assert_eq!(bytes("2GiB"), Ok(2 << 30));
+        assert_eq!(bytes("17"), Ok(17));
+        assert!(bytes("99999999999G").is_err() && bytes("x").is_err() && bytes("").is_err());
+        assert_eq!(seconds("1.5s").unwrap().as_millis(), 1500);
+        assert!(seconds("-1").is_err() && seconds("nan").is_err() && seconds("1e300").is_err());
+        assert_eq!(named_file("x=a=b").unwrap(), ("x".to_string(), PathBuf::from("a=b")));
+        assert!(named_file("x").is_err() && named_file("=x").is_err());
     }
 
     #[test]

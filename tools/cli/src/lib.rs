@@ -5,6 +5,7 @@ mod cmd;
 mod golden;
 pub mod npy;
 mod program;
+mod run;
 mod tensors;
 mod term;
 
@@ -34,6 +35,10 @@ fn run_command(args: Vec<OsString>) -> i32 {
         };
         let cli = Cli::from_arg_matches(&matches).map_err(|e| Error::new(Code::F008, e.to_string()))?;
         match cli.command {
+            Command::Run(a) => Ok(run::run(&a, &term)),
+            Command::Validate(a) => cmd::validate::run(&a),
+            Command::Inspect(a) => cmd::inspect::run(&a),
+            Command::Convert(a) => cmd::convert::run(&a),
             Command::Compare(a) => cmd::compare::run(&a),
             Command::Ops(a) => cmd::ops::run(&a),
             Command::Explain(a) => cmd::explain::run(&a),

@@ -136,6 +136,15 @@ pub fn with_npy<T>(origin: &Origin, f: impl FnOnce(Npy<'_>) -> Result<T>) -> Res
     }
 }
 
+/// An origin in words.
+pub fn origin_text(origin: &Origin) -> String {
+    match origin {
+        Origin::File(path) => path.display().to_string(),
+        Origin::Member(path, name) => format!("{}[{name}]", path.display()),
+        Origin::Random(seed) => format!("random values, seed {seed}"),
+    }
+}
+
 impl Origin {
     /// The bytes of an input: checked against the declaration.
     pub fn load(&self, decl: &Decl) -> Result<Vec<u8>> {
@@ -143,7 +152,7 @@ impl Origin {
             Origin::Random(seed) => {
                 let count = decl.shape.iter().try_fold(decl.dtype.size() as u64, |n, d| n.checked_mul(*d));
                 // Larger tensors than this are refused long before by the machine's own sizes.
-                let bytes = count.and_then(|n| usize::try_from(n).ok()).filter(|n| *n <= 1 << 40);
+                let bytes = count.and_then(|n| usize::try_from(n).ok()).filter(|n| *n <= 1 << 34);
                 bytes.map(|n| random_bytes(decl, n, *seed)).ok_or_else(|| {
                     Error::new(Code::F004, "the tensor is too large for random contents")
                         .received(format!("{:?}", decl.shape))

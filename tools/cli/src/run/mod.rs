@@ -1,0 +1,294 @@
+//! `birsim run`: from the command line to the verdict.
+
+mod progress;
+mod report;
+mod summary;
+mod usage;
+
+use crate::args::{MemModeArg, OrderArg, ProfileArg, Run, ScheduleArg, UnsupportedArg};
+use crate::golden::{self, Tensor};
+use crate::npy::write_tensor;
+use crate::program::{self, Source};
+use crate::tensors::{Decl, Given, Plan, with_npy};
+use crate::term::{Term, print};
+use crate::{guard, tensors};
+use birsim_engine::ir::{Module, TensorKind};
+use birsim_engine::{Limits, MemMode, Order, Schedule, Simulator};
+use birsim_kernels::compare::Tolerance;
+use birsim_kernels::{Code, Dtype, Error, Profile, Result, cast};
+use progress::Meter;
+use report::{OutputRecord, Record};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
+
+/// Runs the command: prints, writes outputs and report, returns the exit code.
+pub fn run(args: &Run, term: &Term) -> i32 {
+    let mut record = Record::new(args);
+    let outcome = guard(|| execute(args, term, &mut record));
+    match &outcome {
+        Ok(()) => {}
+        Err(e) => {
+            record.fail(e);
+            term.error(e);
+        }
+    }
+    if outcome.is_ok() && !args.quiet {
+        print(&summary::text(&record, args, term));
+    }
+    let code = record.exit_code();
+    let Some(path) = &args.report else { return code };
+    match guard(|| crate::npy::write_atomic(path, &[record.json(code).as_bytes()])) {
+        Ok(()) => code,
+        Err(e) => {
+            term.error(&e);
+            // The run's own failure says more than the report's.
+            if code == 0 { e.class().exit_code() } else { code }
+        }
+    }
+}
+
+fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
+    let profile = profile(args)?;
+    record.profile(args.profile, &profile);
+    let source = Source::read(&args.program)?;
+    let loaded = program::load(&source)?;
+    for note in &loaded.notes {
+        record.warning("lowering", note.clone(), None);
+    }
+    let module = loaded.module;
+    record.engines = usage::engines(&module);
+
+    let counter = Arc::new(AtomicU64::new(0));
+    let mut sim = builder(args, profile).build()?;
+    sim.load(&module)?;
+    let decls = declarations(&sim, &module);
+    bind(args, &mut sim, &module, &decls, &source.folder, record)?;
+    let goldens = Given { named: &args.golden, positional: &args.output_files, collection: args.goldens.as_deref() };
+    let goldens = Plan::goldens(&decls, &goldens)?;
+    let folder = OutputFolder::prepare(&args.out)?;
+
+    let meter = Meter::start(args.progress, &source.name, Arc::clone(&counter));
+    // A panic inside the machine must not cost the statistics.
+    let ran = guard(|| sim.run());
+    drop(meter);
+    match ran {
+        Ok(summary) => record.summary(&summary),
+        Err(e) => {
+            if let Ok(Some(summary)) = guard(|| Ok(sim.summary())) {
+                record.summary(&summary);
+            }
+            return Err(e);
+        }
+    }
+    remarks(&mut sim, &decls, record)?;
+    if !args.quiet {
+        record.warnings().for_each(|w| term.warn(w));
+    }
+    outputs(args, &mut sim, &decls, &goldens, &folder, record)
+}
+
+/// The profile of the run: a preset with single changes on top.
+fn profile(args: &Run) -> Result<Profile> {
+    let mut profile = match args.profile {
+        ProfileArg::Reference => Profile::reference(),
+        ProfileArg::Device => Profile::device(),
+    };
+    for (field, value) in &args.set {
+        profile.set(field, value)?;
+    }
+    Ok(profile)
+}
+
+fn builder(args: &Run, profile: Profile) -> birsim_engine::Builder {
+    let limits = Limits {
+        max_memory: args.max_memory,
+        max_instructions: args.max_instructions,
+        deadline: args.timeout.and_then(|t| Instant::now().checked_add(t)),
+        ..Limits::default()
+    };
+    let mut builder = Simulator::builder()
+        .order(match args.order {
+            OrderArg::Auto => Order::Auto,
+            OrderArg::Sync => Order::Sync,
+            OrderArg::Program => Order::Program,
+        })
+        .schedule(match (args.schedule_seed, args.schedule) {
+            (Some(seed), _) => Schedule::Seeded(seed),
+            (None, ScheduleArg::Window) => Schedule::Window,
+            (None, ScheduleArg::Reference) => Schedule::Reference,
+        })
+        .mem_mode(match args.mem_mode {
+            MemModeArg::Auto => MemMode::Auto,
+            MemModeArg::Symbolic => MemMode::Symbolic,
+            MemModeArg::Physical => MemMode::Physical,
+        })
+        .profile(profile)
+        .limits(limits)
+        .strict(args.strict)
+        .unsupported_is_error(args.unsupported == UnsupportedArg::Error);
+    if let Some(target) = args.target {
+        builder = builder.target(target);
+    }
+    if let Some(threads) = args.threads {
+        builder = builder.threads(usize::from(threads));
+    }
+    if let Some(seed) = args.seed {
+        builder = builder.seed(seed);
+    }
+    builder
+}
+
+/// The tensors of the entry function: formals of other functions are never bound from outside.
+fn declarations(sim: &Simulator, module: &Module) -> Vec<Decl> {
+    let own = usage::entry_sets(module);
+    let mine = sim.tensors().iter().filter(|t| own.contains(t.set.as_str()));
+    mine.map(|t| Decl {
+        name: t.name.clone(),
+        set: t.set.clone(),
+        kind: t.kind,
+        dtype: t.dtype,
+        shape: t.shape.clone(),
+        file: t.file.clone(),
+    })
+    .collect()
+}
+
+fn bind(args: &Run, sim: &mut Simulator, module: &Module, decls: &[Decl], folder: &Path, record: &mut Record) -> Result<()> {
+    let given = Given { named: &args.input, positional: &args.input_files, collection: args.inputs.as_deref() };
+    let plan = Plan::inputs(decls, &given, args.random_inputs, folder)?;
+    let used = usage::Usage::of(module);
+    for (decl, origin) in decls.iter().zip(&plan.origins) {
+        match origin {
+            Some(origin) => {
+                let bytes = origin.load(decl)?;
+                sim.bind(&decl.name, &bytes)?;
+                record.inputs.push((decl.name.clone(), tensors::origin_text(origin)));
+            }
+            None if used.needs(decl) => {
+                return Err(Error::new(Code::F005, format!("the program reads {}, which nothing binds", decl.name))
+                    .received(format!("{} {} {}", decl.kind, decl.dtype, crate::npy::shape_text(&decl.shape)))
+                    .at(|p| p.tensor = Some(decl.name.clone())));
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// What is always reported: outputs that nothing wrote, inputs that something changed.
+fn remarks(sim: &mut Simulator, decls: &[Decl], record: &mut Record) -> Result<()> {
+    for decl in decls {
+        let writer = sim.written_by(&decl.name)?;
+        let tensor = Some(decl.name.clone());
+        match writer {
+            None if decl.kind.is_output() => {
+                record.warning("output-never-written", format!("output {} was never written", decl.name), tensor);
+            }
+            Some(by) if decl.kind.is_input() || decl.kind == TensorKind::Const => {
+                record.warning("input-modified", format!("input {} was modified, first by {by}", decl.name), tensor);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn outputs(
+    args: &Run,
+    sim: &mut Simulator,
+    decls: &[Decl],
+    goldens: &Plan,
+    folder: &OutputFolder<'_>,
+    record: &mut Record,
+) -> Result<()> {
+    let tolerance = golden::tolerance(&args.tolerance);
+    // Everything is read before anything is written, so that a failure leaves no half of the results behind.
+    let mut results = Vec::new();
+    for (decl, golden) in decls.iter().zip(&goldens.origins).filter(|(d, _)| d.kind.is_output()) {
+        results.push((decl, golden, sim.output(&decl.name)?));
+    }
+    folder.keep();
+    for (decl, _, bytes) in &results {
+        let file = write_tensor(&args.out, &decl.name, decl.dtype, &decl.shape, bytes)?;
+        record.outputs.push(OutputRecord {
+            name: decl.name.clone(),
+            dtype: decl.dtype,
+            shape: decl.shape.clone(),
+            file,
+            golden: None,
+        });
+    }
+    record.tolerance = golden::tolerance_text(&tolerance);
+    for (k, (decl, golden, bytes)) in results.iter().enumerate() {
+        if args.check_nan {
+            check_nan(decl, bytes)?;
+        }
+        let Some(origin) = golden else { continue };
+        let outcome = check(decl, bytes, origin, &tolerance, args.tolerance.flatten)?;
+        record.outputs[k].golden = Some(outcome);
+    }
+    record.ignore_mismatch = args.ignore_mismatch;
+    Ok(())
+}
+
+fn check(decl: &Decl, bytes: &[u8], origin: &tensors::Origin, tolerance: &Tolerance, flatten: bool) -> Result<golden::Outcome> {
+    let got = Tensor { dtype: decl.dtype, shape: &decl.shape, bytes };
+    with_npy(origin, |npy| golden::check(got, npy, tolerance, flatten))
+        .map_err(|e| e.at(|p| p.tensor = Some(decl.name.clone())))
+}
+
+/// The reference's sanity check of outputs (`klr-to-bir.md` 5.2).
+fn check_nan(decl: &Decl, bytes: &[u8]) -> Result<()> {
+    if decl.dtype.is_integer() || decl.dtype == Dtype::Float8E8m0fnu {
+        return Ok(());
+    }
+    let (size, lanes) = (decl.dtype.size(), decl.dtype.lanes());
+    let mut values = [0f32; 1024];
+    for (k, piece) in bytes.chunks(values.len() / lanes * size).enumerate() {
+        let values = &mut values[..piece.len() / size * lanes];
+        cast::decode_f32(decl.dtype, piece, values);
+        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+            let flat = k * (1024 / lanes) + at / lanes;
+            return Err(Error::new(Code::S017, format!("output {} holds a NaN or an infinity", decl.name))
+                .received(format!("{} at element {flat}", values[at]))
+                .advice("run without --check-nan to see the output, or look for the instruction that makes it")
+                .at(|p| p.tensor = Some(decl.name.clone())));
+        }
+    }
+    Ok(())
+}
+
+/// The folder of the outputs: proven writable before the run, removed again when it was made for nothing.
+struct OutputFolder<'a> {
+    path: &'a Path,
+    fresh: std::cell::Cell<bool>,
+}
+
+impl OutputFolder<'_> {
+    fn prepare(path: &Path) -> Result<OutputFolder<'_>> {
+        let refuse = |e: std::io::Error| {
+            Error::new(Code::F007, format!("the output folder cannot be used: {e}"))
+                .at(|p| p.file = Some(path.display().to_string()))
+        };
+        let fresh = !path.exists();
+        std::fs::create_dir_all(path).map_err(refuse)?;
+        let folder = OutputFolder { path, fresh: std::cell::Cell::new(fresh) };
+        tempfile::Builder::new().prefix(".birsim-").tempfile_in(path).map_err(refuse)?;
+        Ok(folder)
+    }
+
+    fn keep(&self) {
+        self.fresh.set(false);
+    }
+}
+
+impl Drop for OutputFolder<'_> {
+    fn drop(&mut self) {
+        if self.fresh.get() {
+            // Only ever removes an empty folder.
+            let _ = std::fs::remove_dir(self.path);
+        }
+    }
+}

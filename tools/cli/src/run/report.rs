@@ -1,0 +1,219 @@
+//! The machine-readable report of a run. Everything outside `stats` is the same for every schedule, thread count and run.
+
+use crate::args::{ProfileArg, Run, ScheduleArg};
+use crate::golden::Outcome;
+use birsim_engine::RunSummary;
+use birsim_engine::ir::{Engine, Opcode};
+use birsim_kernels::{Dtype, Error, Named, Profile};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// One output.
+#[derive(Debug)]
+pub struct OutputRecord {
+    /// Name.
+    pub name: String,
+    /// Element type.
+    pub dtype: Dtype,
+    /// Shape.
+    pub shape: Vec<u64>,
+    /// File it was written to.
+    pub file: PathBuf,
+    /// Outcome of the golden check, when there was one.
+    pub golden: Option<Outcome>,
+}
+
+/// Everything known about a run so far.
+#[derive(Debug)]
+pub struct Record {
+    /// Program as named on the command line.
+    pub program: String,
+    /// Target, once settled.
+    pub target: Option<&'static str>,
+    /// Order, once settled.
+    pub order: Option<&'static str>,
+    /// Schedule.
+    pub schedule: String,
+    /// Memory mode, once settled.
+    pub mem_mode: Option<&'static str>,
+    /// Preset.
+    pub profile_name: &'static str,
+    /// Fields that differ from the reference.
+    pub changed: Vec<(&'static str, String)>,
+    changed_opcodes: Vec<&'static [&'static str]>,
+    seed: u64,
+    /// Instructions executed.
+    pub instructions: u64,
+    /// Executions per opcode.
+    pub opcodes: Vec<(&'static str, u64)>,
+    fidelity: Map<String, Value>,
+    skipped: Vec<(&'static str, u64)>,
+    /// Engines that have instructions.
+    pub engines: Vec<Engine>,
+    /// Inputs and where they came from.
+    pub inputs: Vec<(String, String)>,
+    /// Outputs.
+    pub outputs: Vec<OutputRecord>,
+    /// Tolerance of the golden checks.
+    pub tolerance: String,
+    /// A mismatch does not fail the run.
+    pub ignore_mismatch: bool,
+    diagnostics: Vec<Value>,
+    failure: Option<Error>,
+    ticks: u64,
+    /// Wall time of the run.
+    pub wall: Duration,
+    /// Bytes of memory touched.
+    pub touched: u64,
+}
+
+impl Record {
+    /// Nothing known yet but the command line.
+    pub fn new(args: &Run) -> Record {
+        let schedule = match (args.schedule_seed, args.schedule) {
+            (Some(seed), _) => format!("seed {seed}"),
+            (None, ScheduleArg::Window) => "window".to_string(),
+            (None, ScheduleArg::Reference) => "reference".to_string(),
+        };
+        let fidelity = ["exact", "approximate", "extension", "skipped"].map(|k| (k.to_string(), json!(0)));
+        Record {
+            program: args.program.display().to_string(),
+            target: args.target.map(Named::name),
+            order: None,
+            schedule,
+            mem_mode: None,
+            profile_name: "reference",
+            changed: Vec::new(),
+            changed_opcodes: Vec::new(),
+            seed: args.seed.unwrap_or(42),
+            instructions: 0,
+            opcodes: Vec::new(),
+            fidelity: fidelity.into_iter().collect(),
+            skipped: Vec::new(),
+            engines: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            tolerance: String::new(),
+            ignore_mismatch: false,
+            diagnostics: Vec::new(),
+            failure: None,
+            ticks: 0,
+            wall: Duration::ZERO,
+            touched: 0,
+        }
+    }
+
+    /// Notes the choices of numerics.
+    pub fn profile(&mut self, preset: ProfileArg, profile: &Profile) {
+        self.profile_name = match preset {
+            ProfileArg::Reference => "reference",
+            ProfileArg::Device => "device",
+        };
+        for (field, value) in profile.differences() {
+            self.changed.push((field.name, value));
+            self.changed_opcodes.push(field.opcodes);
+        }
+    }
+
+    /// Takes over what the machine counted.
+    pub fn summary(&mut self, s: &RunSummary) {
+        self.target = Some(s.target.name());
+        self.order = Some(s.order);
+        self.mem_mode = Some(if s.physical { "physical" } else { "symbolic" });
+        self.instructions = s.stats.instructions;
+        self.opcodes = s.opcodes().iter().map(|(o, n)| (o.name(), *n)).collect();
+        self.skipped = s.skipped().iter().map(|(o, n)| (o.name(), *n)).collect();
+        let mut count = |o: &Opcode, n: u64| {
+            let entry = self.fidelity.entry(o.row().fidelity.word()).or_insert(json!(0));
+            *entry = json!(entry.as_u64().unwrap_or(0) + n);
+        };
+        s.opcodes().iter().for_each(|(o, n)| count(o, *n));
+        s.skipped().iter().for_each(|(o, n)| count(o, *n));
+        self.ticks = s.stats.ticks;
+        self.wall = s.wall;
+        self.touched = s.stats.touched;
+        for d in &s.diagnostics {
+            self.diagnostics.push(json!({
+                "class": d.class, "code": d.code, "message": d.message, "function": null, "block": null,
+                "instruction": null, "operand": null, "tensor": d.tensor,
+            }));
+        }
+    }
+
+    /// Adds a warning.
+    pub fn warning(&mut self, code: &str, message: String, tensor: Option<String>) {
+        self.diagnostics.push(json!({
+            "class": "warning", "code": code, "message": message, "function": null, "block": null,
+            "instruction": null, "operand": null, "tensor": tensor,
+        }));
+    }
+
+    /// Texts of the warnings.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.diagnostics.iter().filter(|d| d["class"] == "warning").filter_map(|d| d["message"].as_str())
+    }
+
+    /// Ends the run with an error.
+    pub fn fail(&mut self, e: &Error) {
+        let p = e.place();
+        self.diagnostics.push(json!({
+            "class": e.class().word(), "code": e.code().to_string(), "message": e.what(), "function": p.function,
+            "block": p.block, "instruction": p.instruction, "operand": p.operand, "tensor": p.tensor,
+            "received": e.received_value(), "rule": e.code().rule(), "advice": e.advice_text(), "source": p.source,
+        }));
+        self.failure = Some(e.clone());
+    }
+
+    fn mismatch(&self) -> bool {
+        self.outputs.iter().any(|o| o.golden.as_ref().is_some_and(|g| !g.equal()))
+    }
+
+    /// Exit code of the run.
+    pub fn exit_code(&self) -> i32 {
+        match &self.failure {
+            Some(e) => e.class().exit_code(),
+            None if self.mismatch() && !self.ignore_mismatch => 1,
+            None => 0,
+        }
+    }
+
+    /// The report.
+    pub fn json(&self, exit_code: i32) -> String {
+        let status = match &self.failure {
+            Some(e) => e.class().word(),
+            None if self.mismatch() => "mismatch",
+            None => "ok",
+        };
+        let changed = self.changed.iter().zip(&self.changed_opcodes);
+        let changed: Vec<Value> =
+            changed.map(|((field, value), ops)| json!({"field": field, "value": value, "opcodes": ops})).collect();
+        let outputs: Vec<Value> = self.outputs.iter().map(|o| json!({
+            "name": o.name, "dtype": o.dtype.name(), "shape": o.shape, "file": o.file.to_string_lossy(),
+            "golden": o.golden.as_ref().map(Outcome::json),
+        })).collect();
+        let skipped: Vec<Value> = self.skipped.iter().map(|(o, n)| json!({"opcode": o, "count": n})).collect();
+        let opcodes: Map<String, Value> = self.opcodes.iter().map(|(o, n)| (o.to_string(), json!(n))).collect();
+        let report = json!({
+            "schema": 1,
+            "birsim": env!("CARGO_PKG_VERSION"),
+            "status": status,
+            "exit_code": exit_code,
+            "program": self.program,
+            "target": self.target,
+            "order": self.order,
+            "schedule": self.schedule,
+            "mem_mode": self.mem_mode,
+            "profile": {"name": self.profile_name, "changed": changed},
+            "seed": self.seed,
+            "instructions": self.instructions,
+            "outputs": outputs,
+            "skipped": skipped,
+            "diagnostics": self.diagnostics,
+            "fidelity": self.fidelity,
+            "opcodes": opcodes,
+            "stats": {"ticks": self.ticks, "wall_s": self.wall.as_secs_f64(), "touched_bytes": self.touched},
+        });
+        format!("{report:#}\n")
+    }
+}
