@@ -28,8 +28,6 @@ pub enum Command {
     Validate(Validate),
     /// Show tensors, blocks, opcode histogram, engines and listing of a program.
     Inspect(Inspect),
-    /// Write a program as normalised BIR-JSON; KLR is lowered.
-    Convert(Convert),
     /// Check one .npy file against another: exit 0 when they match, 1 when they differ.
     Compare(Compare),
     /// List every InstructionType and what birsim does with it.
@@ -238,17 +236,6 @@ pub struct Inspect {
     /// One JSON object instead of text.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Arguments of `convert`.
-#[derive(Args, Debug)]
-pub struct Convert {
-    /// BIR-JSON module or KLR file, recognised by content; `-` is standard input.
-    #[arg(value_name = "PROGRAM")]
-    pub program: PathBuf,
-    /// File to write; `-` is standard output.
-    #[arg(short, long, value_name = "X.json")]
-    pub output: PathBuf,
 }
 
 /// Arguments of `compare`.

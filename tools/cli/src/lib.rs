@@ -8,6 +8,7 @@ mod program;
 mod run;
 mod tensors;
 mod term;
+mod usage;
 
 use args::{Cli, Command};
 use birsim_kernels::{Code, Error, Result};
@@ -38,7 +39,6 @@ fn run_command(args: Vec<OsString>) -> i32 {
             Command::Run(a) => Ok(run::run(&a, &term)),
             Command::Validate(a) => cmd::validate::run(&a),
             Command::Inspect(a) => cmd::inspect::run(&a),
-            Command::Convert(a) => cmd::convert::run(&a),
             Command::Compare(a) => cmd::compare::run(&a),
             Command::Ops(a) => cmd::ops::run(&a),
             Command::Explain(a) => cmd::explain::run(&a),

@@ -1,6 +1,9 @@
 //! Recognising and loading programs.
 
+use birsim_engine::format;
+use birsim_engine::ir::Module;
 use birsim_kernels::{Code, Error, Result};
+use birsim_klr::ast::{Contents, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -66,6 +69,33 @@ impl Source {
         };
         Err(error.at(|p| p.file = Some(self.name.clone())))
     }
+}
+
+/// A program ready to be simulated.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The module.
+    pub module: Module,
+    /// Remarks of the lowering.
+    pub notes: Vec<String>,
+}
+
+/// Reads a module, or lowers a KLR kernel to one.
+pub fn load(source: &Source) -> Result<Loaded> {
+    let at = |e: Error| e.at(|p| p.file = Some(source.name.clone()));
+    match source.kind()? {
+        Kind::BirJson => Ok(Loaded { module: format::read(&source.bytes).map_err(at)?, notes: Vec::new() }),
+        Kind::Klr => lower(&birsim_klr::read(&source.bytes).map_err(at)?).map_err(at),
+    }
+}
+
+fn lower(file: &File) -> Result<Loaded> {
+    let kind = file.contents.kind();
+    Err(match &file.contents {
+        Contents::Program(_) => Error::new(Code::U002, "running KLR kernels is not part of this build").received(kind),
+        _ => Error::new(Code::K003, format!("the file holds {kind} contents, which are not an executable kernel"))
+            .received(format!("contents {kind}")),
+    })
 }
 
 fn unreadable(name: &str, e: &std::io::Error) -> Error {

@@ -2,4 +2,6 @@
 
 pub mod compare;
 pub mod explain;
+pub mod inspect;
 pub mod ops;
+pub mod validate;

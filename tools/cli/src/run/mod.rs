@@ -3,7 +3,6 @@
 mod progress;
 mod report;
 mod summary;
-mod usage;
 
 use crate::args::{MemModeArg, OrderArg, ProfileArg, Run, ScheduleArg, UnsupportedArg};
 use crate::golden::{self, Tensor};
@@ -11,7 +10,7 @@ use crate::npy::write_tensor;
 use crate::program::{self, Source};
 use crate::tensors::{Decl, Given, Plan, with_npy};
 use crate::term::{Term, print};
-use crate::{guard, tensors};
+use crate::{guard, tensors, usage};
 use birsim_engine::ir::{Module, TensorKind};
 use birsim_engine::{Limits, MemMode, Order, Schedule, Simulator};
 use birsim_kernels::compare::Tolerance;
@@ -155,7 +154,14 @@ fn declarations(sim: &Simulator, module: &Module) -> Vec<Decl> {
     .collect()
 }
 
-fn bind(args: &Run, sim: &mut Simulator, module: &Module, decls: &[Decl], folder: &Path, record: &mut Record) -> Result<()> {
+fn bind(
+    args: &Run,
+    sim: &mut Simulator,
+    module: &Module,
+    decls: &[Decl],
+    folder: &Path,
+    record: &mut Record,
+) -> Result<()> {
     let given = Given { named: &args.input, positional: &args.input_files, collection: args.inputs.as_deref() };
     let plan = Plan::inputs(decls, &given, args.random_inputs, folder)?;
     let used = usage::Usage::of(module);
@@ -233,7 +239,13 @@ fn outputs(
     Ok(())
 }
 
-fn check(decl: &Decl, bytes: &[u8], origin: &tensors::Origin, tolerance: &Tolerance, flatten: bool) -> Result<golden::Outcome> {
+fn check(
+    decl: &Decl,
+    bytes: &[u8],
+    origin: &tensors::Origin,
+    tolerance: &Tolerance,
+    flatten: bool,
+) -> Result<golden::Outcome> {
     let got = Tensor { dtype: decl.dtype, shape: &decl.shape, bytes };
     with_npy(origin, |npy| golden::check(got, npy, tolerance, flatten))
         .map_err(|e| e.at(|p| p.tensor = Some(decl.name.clone())))

@@ -75,5 +75,5 @@ fn spinner() -> ProgressBar {
 fn line(program: &str, instructions: u64, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     let rate = instructions as f64 / seconds.max(1e-9);
-    format!("running {program}: {instructions} instructions, {seconds:.0} s, {}/s", super::summary::short(rate))
+    format!("running {program}: {instructions} instructions, {seconds:.0} s, {}/s", crate::run::summary::short(rate))
 }

@@ -188,10 +188,16 @@ impl Record {
         let changed = self.changed.iter().zip(&self.changed_opcodes);
         let changed: Vec<Value> =
             changed.map(|((field, value), ops)| json!({"field": field, "value": value, "opcodes": ops})).collect();
-        let outputs: Vec<Value> = self.outputs.iter().map(|o| json!({
-            "name": o.name, "dtype": o.dtype.name(), "shape": o.shape, "file": o.file.to_string_lossy(),
-            "golden": o.golden.as_ref().map(Outcome::json),
-        })).collect();
+        let outputs: Vec<Value> = self
+            .outputs
+            .iter()
+            .map(|o| {
+                json!({
+                    "name": o.name, "dtype": o.dtype.name(), "shape": o.shape, "file": o.file.to_string_lossy(),
+                    "golden": o.golden.as_ref().map(Outcome::json),
+                })
+            })
+            .collect();
         let skipped: Vec<Value> = self.skipped.iter().map(|(o, n)| json!({"opcode": o, "count": n})).collect();
         let opcodes: Map<String, Value> = self.opcodes.iter().map(|(o, n)| (o.to_string(), json!(n))).collect();
         let report = json!({

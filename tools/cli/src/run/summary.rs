@@ -71,10 +71,16 @@ fn verdict(record: &Record, term: &Term) -> String {
     let good = record.outputs.iter().filter(|o| o.golden.as_ref().is_some_and(|g| g.equal())).count();
     let outputs = plural(record.outputs.len(), "output");
     match (checked, checked - good) {
-        (0, _) if record.outputs.is_empty() => format!("{}: the program has no outputs", term.paint(Style::GREEN, "ran")),
+        (0, _) if record.outputs.is_empty() => {
+            format!("{}: the program has no outputs", term.paint(Style::GREEN, "ran"))
+        }
         (0, _) => format!("{}: {outputs} written, no golden to check against", term.paint(Style::GREEN, "ran")),
         (n, 0) => {
-            let which = if n == record.outputs.len() { format!("{outputs}, all match") } else { format!("{n} of {outputs} checked, all match") };
+            let which = if n == record.outputs.len() {
+                format!("{outputs}, all match")
+            } else {
+                format!("{n} of {outputs} checked, all match")
+            };
             format!("{}: {which} ({})", term.paint(Style::GREEN, "ok"), record.tolerance)
         }
         (n, bad) => {

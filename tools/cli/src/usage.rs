@@ -41,7 +41,7 @@ fn names(operand: &Operand) -> impl Iterator<Item = &str> {
     let (location, set) = match operand {
         Operand::Physical(a) => (a.memref.as_str(), a.memsetref.as_str()),
         Operand::Symbolic(a) => (a.memref.as_str(), a.memsetref.as_str()),
-        Operand::Register(a) => (a.memref.as_str(), a.memsetref.as_str()),
+        Operand::RegisterAp(a) => (a.memref.as_str(), a.memsetref.as_str()),
         _ => ("", ""),
     };
     // A named location is exact; its set's other locations are not meant.
