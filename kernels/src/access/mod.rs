@@ -14,4 +14,4 @@ pub use input::{Imm, Input};
 pub use lanes::{CHUNK, chunks};
 pub use par::{for_lane_ranges, for_lanes};
 pub use pattern::{MAX_PAIRS, Pair, Pattern};
-pub use view::{Dst, Src};
+pub use view::{Dst, Src, Window, WindowMut};

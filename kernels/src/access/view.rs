@@ -268,6 +268,85 @@ impl<'a> Dst<'a> {
     }
 }
 
+/// The bytes between the first and the last one of a view, read at computed addresses.
+pub struct Window<'a> {
+    ptr: *const u8,
+    lo: i64,
+    hi: i64,
+    life: PhantomData<&'a [u8]>,
+}
+
+/// The bytes between the first and the last one of a view, written at computed addresses.
+pub struct WindowMut<'a> {
+    ptr: *mut u8,
+    lo: i64,
+    hi: i64,
+    life: PhantomData<&'a mut [u8]>,
+}
+
+impl Src<'_> {
+    /// Random access to the extent of this view.
+    pub fn window(&self) -> Window<'_> {
+        let (lo, hi) = self.pattern.extent().unwrap_or((0, 0));
+        Window { ptr: self.ptr, lo, hi, life: PhantomData }
+    }
+}
+
+impl Dst<'_> {
+    /// Random access to the extent of this view.
+    pub fn window(&self) -> WindowMut<'_> {
+        let (lo, hi) = self.pattern.extent().unwrap_or((0, 0));
+        WindowMut { ptr: self.ptr, lo, hi, life: PhantomData }
+    }
+}
+
+fn reaches(lo: i64, hi: i64, byte: i64, len: usize) -> bool {
+    byte >= lo && byte <= hi && len as u64 <= (hi - byte) as u64
+}
+
+impl Window<'_> {
+    /// Half-open byte range of the window.
+    pub fn extent(&self) -> (i64, i64) {
+        (self.lo, self.hi)
+    }
+
+    /// Copies the bytes from `byte` on into `out`; false, and nothing happens, when they leave the window.
+    #[inline]
+    pub fn read(&self, byte: i64, out: &mut [u8]) -> bool {
+        if !reaches(self.lo, self.hi, byte, out.len()) {
+            return false;
+        }
+        // SAFETY: the extent of the view was proven in bounds and `reaches` keeps the read inside it.
+        unsafe { std::ptr::copy_nonoverlapping(self.ptr.offset(byte as isize), out.as_mut_ptr(), out.len()) };
+        true
+    }
+}
+
+impl WindowMut<'_> {
+    /// Half-open byte range of the window.
+    pub fn extent(&self) -> (i64, i64) {
+        (self.lo, self.hi)
+    }
+
+    /// As [`Window::read`].
+    #[inline]
+    pub fn read(&self, byte: i64, out: &mut [u8]) -> bool {
+        Window { ptr: self.ptr, lo: self.lo, hi: self.hi, life: PhantomData }.read(byte, out)
+    }
+
+    /// Stores `data` from `byte` on; false, and nothing happens, when it would leave the window.
+    #[inline]
+    pub fn write(&self, byte: i64, data: &[u8]) -> bool {
+        if !reaches(self.lo, self.hi, byte, data.len()) {
+            return false;
+        }
+        // SAFETY: as in `Window::read`; the window borrows a view with exclusive access, and its raw pointer keeps it on
+        // one thread.
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.ptr.offset(byte as isize), data.len()) };
+        true
+    }
+}
+
 fn within(outer: &Pattern, inner: &Pattern) -> Result<()> {
     match (outer.extent(), inner.extent()) {
         (_, None) => Ok(()),

@@ -1,0 +1,59 @@
+//! Reading index tensors.
+
+use crate::access::{CHUNK, Src};
+use crate::{Code, Dtype, Error, Result};
+
+/// Index values in slot order, read a chunk at a time.
+pub(super) struct Indices<'a> {
+    src: Src<'a>,
+    buffer: Box<[i64; CHUNK]>,
+    first: usize,
+    held: usize,
+}
+
+impl<'a> Indices<'a> {
+    /// `wide` allows 64-bit values.
+    pub(super) fn new(name: &str, src: &Src<'a>, wide: bool) -> Result<Self> {
+        let ok = match src.dtype() {
+            Dtype::Int32 | Dtype::Uint32 | Dtype::Uint16 => true,
+            Dtype::Int64 | Dtype::Uint64 => wide,
+            _ => false,
+        };
+        if !ok {
+            return Err(Error::new(Code::S007, "loading mem addr, which must be uint64")
+                .received(src.dtype())
+                .operand(name)
+                .advice(
+                    "index with int32, uint32 or uint16, or with 64-bit addresses where the instruction takes them",
+                ));
+        }
+        Ok(Indices { src: src.flat(), buffer: Box::new([0; CHUNK]), first: 0, held: 0 })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.src.len()
+    }
+
+    /// Values are 64 bits wide.
+    pub(super) fn is_wide(&self) -> bool {
+        self.src.dtype().size() == 8
+    }
+
+    /// The value of a slot: zero-extended when narrow (ruling D13), the bits of the element when wide.
+    pub(super) fn get(&mut self, slot: usize) -> i64 {
+        if slot < self.first || slot >= self.first + self.held {
+            self.first = slot;
+            self.held = CHUNK.min(self.src.len() - slot);
+            self.src.read_i64(0, slot, &mut self.buffer[..self.held]);
+        }
+        let value = self.buffer[slot - self.first];
+        if self.is_wide() { value } else { i64::from(value as u32) }
+    }
+}
+
+/// The error of an index that leaves the table.
+#[cold]
+pub(super) fn out_of_range(index: i128, bound: i128, slot: usize) -> Error {
+    Error::new(Code::S014, format!("index {index} of slot {slot} is outside 0..{}", bound.max(0)))
+        .received(format!("index {index}, bound {}", bound.max(0)))
+}

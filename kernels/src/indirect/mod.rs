@@ -1,0 +1,44 @@
+//! Gather and scatter through an index tensor (`bir-model.md` 6.7, seed 3 section 6, rulings D12, D13, D22).
+//!
+//! Every instruction here names, slot by slot, where an *entry* of the table starts; one loop then moves the entries in
+//! slot order. A slot may also be skipped. Duplicate destinations are served in slot order: the last writer wins, sums
+//! add up one after the other.
+
+mod dynamic;
+mod entry;
+mod generic;
+mod index;
+mod plain;
+mod rows;
+
+pub use dynamic::{VectorOffset, copy_in_bounds, vector_gather, vector_scatter};
+pub use generic::{IndirectDim, generic_load, generic_save};
+pub use plain::{SaveAccumulate, load, save, save_accumulate};
+pub use rows::indirect_copy;
+
+use crate::access::{Dst, Pattern, Src};
+
+/// Added to 64-bit addresses on their way to an indirect instruction.
+pub const ADDRESS_BIAS: i64 = 0x1_0000_0000;
+
+/// An indexed operand: the memory that indices may reach, and the operand's own pattern in it.
+pub struct Table<'a, V> {
+    /// A view whose extent bounds every access: of the location when the pattern is only a base, else of the operand.
+    pub whole: &'a V,
+    /// The operand's pattern, in the same arena.
+    pub pattern: &'a Pattern,
+    /// Address of the arena's byte 0, which 64-bit index values refer to.
+    pub address: i64,
+}
+
+impl<'a> From<&'a Src<'a>> for Table<'a, Src<'a>> {
+    fn from(view: &'a Src<'a>) -> Self {
+        Table { whole: view, pattern: view.pattern(), address: 0 }
+    }
+}
+
+impl<'a> From<&'a Dst<'a>> for Table<'a, Dst<'a>> {
+    fn from(view: &'a Dst<'a>) -> Self {
+        Table { whole: view, pattern: view.pattern(), address: 0 }
+    }
+}
