@@ -1,0 +1,226 @@
+//! What can be said about a module without a machine: references, shapes, ranges, operand counts and kinds.
+//!
+//! Bounds of patterns against their locations are faults of the program, not of the module: the machine checks them.
+
+mod expressions;
+mod fields;
+mod index;
+mod instruction;
+mod operands;
+mod references;
+mod storage;
+mod sync;
+
+use super::{Block, Function, Instruction, Module, Value};
+use birsim_kernels::{Code, Error, Result};
+use index::Index;
+
+/// Blocks, loops and expressions nest at most this deep.
+pub const MAX_NESTING: usize = 64;
+
+/// Validation stops after this many errors.
+const MAX_ERRORS: usize = 256;
+
+/// Resolves every name of the module: the first dangling one is the error.
+pub fn resolve(module: &Module) -> Result<()> {
+    let mut walk = Walk::new(module, false, 1);
+    walk.module();
+    walk.errors.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Everything that needs no machine and no inputs. All errors are reported, up to a limit.
+pub fn validate(module: &Module) -> Result<(), Vec<Error>> {
+    let mut walk = Walk::new(module, true, MAX_ERRORS);
+    walk.module();
+    if walk.errors.is_empty() { Ok(()) } else { Err(walk.errors) }
+}
+
+/// Where a value stands in an instruction.
+#[derive(Clone, Copy)]
+enum Slot {
+    /// The instruction itself.
+    Whole,
+    /// An own or header key.
+    Key(&'static str),
+    /// An operand of a list.
+    Operand(&'static str, usize),
+    /// A key of an operand.
+    OperandKey(&'static str, usize, &'static str),
+}
+
+impl Slot {
+    fn label(self) -> Option<String> {
+        match self {
+            Slot::Whole => None,
+            Slot::Key(key) => Some(key.to_string()),
+            Slot::Operand(list, i) => Some(format!("{list}[{i}]")),
+            Slot::OperandKey(list, i, key) => Some(format!("{list}[{i}].{key}")),
+        }
+    }
+}
+
+/// The pass over one module.
+struct Walk<'m> {
+    module: &'m Module,
+    index: Index<'m>,
+    /// Everything, or references only.
+    full: bool,
+    limit: usize,
+    errors: Vec<Error>,
+    function: Option<&'m str>,
+    /// Scope of the function; queues see all scopes.
+    scope: Option<usize>,
+    block: Option<&'m str>,
+    /// Axes of the enclosing loops.
+    axes: Vec<&'m str>,
+    /// Enclosing block lists, innermost last.
+    lists: Vec<&'m [Block]>,
+}
+
+impl<'m> Walk<'m> {
+    fn new(module: &'m Module, full: bool, limit: usize) -> Self {
+        Walk {
+            module,
+            index: Index::new(module),
+            full,
+            limit,
+            errors: Vec::new(),
+            function: None,
+            scope: None,
+            block: None,
+            axes: Vec::new(),
+            lists: Vec::new(),
+        }
+    }
+
+    /// Enough errors were found.
+    fn done(&self) -> bool {
+        self.errors.len() >= self.limit
+    }
+
+    fn push(&mut self, error: Error) {
+        if !self.done() {
+            let (function, block) = (self.function, self.block);
+            let queue = if self.scope.is_none() { "queue " } else { "" };
+            self.errors.push(error.at(|p| {
+                p.function = function.map(|f| format!("{queue}{f}"));
+                p.block = block.map(str::to_string);
+            }));
+        }
+    }
+
+    fn fault(&mut self, i: &Instruction, slot: Slot, error: Error) {
+        if !self.done() {
+            let error = error.at(|p| {
+                p.instruction = Some(i.name.clone());
+                p.opcode = Some(i.opcode.name().to_string());
+                p.operand = slot.label();
+            });
+            self.push(error);
+        }
+    }
+
+    fn module(&mut self) {
+        if self.full {
+            self.module_itself();
+        }
+        let functions = self.module.functions.iter().chain(&self.module.nki_functions);
+        for (scope, function) in functions.enumerate() {
+            if self.done() {
+                return;
+            }
+            self.function = Some(&function.name);
+            self.scope = Some(scope);
+            self.function_itself(function);
+            self.blocks(&function.blocks);
+        }
+        self.scope = None;
+        for queue in &self.module.queues {
+            self.function = Some(&queue.name);
+            if self.full {
+                self.queue_itself(queue);
+            }
+            self.blocks(&queue.blocks);
+        }
+        self.function = None;
+    }
+
+    fn module_itself(&mut self) {
+        if self.module.functions.is_empty() {
+            self.push(Error::new(Code::J003, "the module has no function"));
+        }
+        if !(1..=2).contains(&self.module.version) {
+            let e = Error::new(Code::J011, "the version of BIR-JSON is 1 or 2").received(self.module.version);
+            self.push(e.operand("version"));
+        }
+        let functions = self.module.functions.iter().chain(&self.module.nki_functions);
+        self.unique("function", functions.map(|f| f.name.as_str()));
+        self.unique("queue", self.module.queues.iter().map(|q| q.name.as_str()));
+    }
+
+    /// Reports names that occur twice.
+    fn unique(&mut self, what: &str, names: impl Iterator<Item = &'m str>) {
+        let mut seen = hashbrown::HashSet::new();
+        for name in names {
+            if !seen.insert(name) {
+                self.push(Error::new(Code::J007, format!("the {what} {name} is declared twice")).received(name));
+            }
+        }
+    }
+
+    fn function_itself(&mut self, function: &'m Function) {
+        if self.full {
+            self.storage(function);
+        }
+        self.function_references(function);
+    }
+
+    fn blocks(&mut self, blocks: &'m [Block]) {
+        if self.lists.len() >= MAX_NESTING {
+            self.push(Error::new(Code::J014, format!("loops nest more than {MAX_NESTING} deep")));
+            return;
+        }
+        self.lists.push(blocks);
+        let outer = self.block;
+        if self.full {
+            self.unique("block", blocks.iter().map(|b| b.name.as_str()));
+        }
+        for block in blocks {
+            self.block = Some(&block.name);
+            self.block_arguments(block);
+            for i in &block.instructions {
+                if self.done() {
+                    break;
+                }
+                self.instruction(i);
+            }
+        }
+        self.block = outer;
+        self.lists.pop();
+    }
+
+    fn instruction(&mut self, i: &'m Instruction) {
+        if self.full && !self.instruction_itself(i) {
+            return;
+        }
+        self.references(i);
+        if i.blocks.is_empty() {
+            return;
+        }
+        let axis = i.fields.iter().flatten().find_map(|v| match v {
+            Value::Axis(a) => Some(a.name.as_str()),
+            _ => None,
+        });
+        if let Some(axis) = axis {
+            if self.full && self.axes.contains(&axis) {
+                let e = Error::new(Code::J007, format!("an enclosing loop has the axis {axis} too")).received(axis);
+                self.fault(i, Slot::Whole, e);
+            }
+            self.axes.push(axis);
+        }
+        self.blocks(&i.blocks);
+        if axis.is_some() {
+            self.axes.pop();
+        }
+    }
+}
