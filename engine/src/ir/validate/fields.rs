@@ -9,18 +9,25 @@ use birsim_kernels::{Code, Error, Named};
 
 /// Whether a value has the variant that the row asks for.
 fn fits(ty: FieldType, value: &Value) -> bool {
-    match (ty, value) {
-        (FieldType::Bool | FieldType::Int(..) | FieldType::Bits | FieldType::Float, Value::Expr(_)) => true,
-        (FieldType::Bool, Value::Bool(_)) | (FieldType::Int(..) | FieldType::Bits, Value::Int(_)) => true,
-        (FieldType::Float, Value::Float(_) | Value::Int(_)) | (FieldType::Str, Value::Str(_)) => true,
-        (FieldType::Enum(_), Value::Enum(_)) | (FieldType::Enums(_), Value::Enums(_)) => true,
-        (FieldType::Ints, Value::Ints(_)) | (FieldType::Floats, Value::Floats(_)) => true,
-        (FieldType::Strs, Value::Strs(_)) | (FieldType::Pairs, Value::Pairs(_)) => true,
-        (FieldType::Groups, Value::Groups(_)) | (FieldType::Map, Value::Map(_) | Value::Strs(_)) => true,
-        (FieldType::Expr, Value::Expr(_) | Value::Int(_)) | (FieldType::Axis, Value::Axis(_)) => true,
-        (FieldType::Json, _) => true,
-        _ => false,
-    }
+    matches!(
+        (ty, value),
+        (FieldType::Bool | FieldType::Int(..) | FieldType::Bits | FieldType::Float, Value::Expr(_))
+            | (FieldType::Bool, Value::Bool(_))
+            | (FieldType::Int(..) | FieldType::Bits, Value::Int(_))
+            | (FieldType::Float, Value::Float(_) | Value::Int(_))
+            | (FieldType::Str, Value::Str(_))
+            | (FieldType::Enum(_), Value::Enum(_))
+            | (FieldType::Enums(_), Value::Enums(_))
+            | (FieldType::Ints, Value::Ints(_))
+            | (FieldType::Floats, Value::Floats(_))
+            | (FieldType::Strs, Value::Strs(_))
+            | (FieldType::Pairs, Value::Pairs(_))
+            | (FieldType::Groups, Value::Groups(_))
+            | (FieldType::Map, Value::Map(_) | Value::Strs(_))
+            | (FieldType::Expr, Value::Expr(_) | Value::Int(_))
+            | (FieldType::Axis, Value::Axis(_))
+            | (FieldType::Json, Value::Json(_))
+    )
 }
 
 impl<'m> Walk<'m> {

@@ -124,7 +124,7 @@ impl<'m> Walk<'m> {
         };
         let row = row_bytes(location);
         let size = o.dtype().size() as u64;
-        if row % size != 0 {
+        if !row.is_multiple_of(size) {
             let what = format!("{} elements of {size} bytes do not divide a row of {row} bytes", o.dtype());
             let e = Error::new(Code::J008, what).received(o.dtype()).at(|p| p.tensor = Some(location.name.clone()));
             self.fault(i, slot, e.advice("choose a dtype whose size divides the row of the location"));

@@ -86,7 +86,7 @@ impl<'m> Walk<'m> {
             return self.bad(Code::J013, &l.name, "dims", what, format!("{:?}", l.dims));
         }
         let row = row_bytes(l);
-        if row % set.dtype.size() as u64 != 0 {
+        if !row.is_multiple_of(set.dtype.size() as u64) {
             let what = format!("a row of {row} bytes holds no whole number of {} elements", set.dtype);
             self.bad(Code::J013, &l.name, "dims", what, format!("{:?}", l.dims));
         }
