@@ -14,6 +14,7 @@ mod agree;
 pub mod alu;
 pub mod batchnorm;
 pub mod cast;
+pub mod collective;
 pub mod compare;
 pub mod copy;
 pub mod dma;

@@ -1,0 +1,286 @@
+//! Collectives (48) as functions over the buffers of all ranks, given in rank order.
+//!
+//! A reducing kind folds in rank order, in float32; a routing kind is a list of [`Segment`]s, so that every rank's result
+//! is one call of [`route`].
+
+use crate::access::{CHUNK, Dst, Src, chunks, for_lanes};
+use crate::agree::{Block, Linear, castable, read_as, shapes};
+use crate::alu::AluOp;
+use crate::cast::{check_unpacked, sse_max, sse_min};
+use crate::{Code, Dtype, Error, Profile, Result};
+use std::ops::Range;
+
+crate::named_enum! {
+    /// Dimension along which a collective joins or splits buffers.
+    CollectiveDimension {
+        Partition = 0, "Partition";
+        Free = 1, "Free";
+    }
+}
+
+fn fold(op: AluOp) -> Result<fn(f32, f32) -> f32> {
+    Ok(match op {
+        AluOp::Add => |acc, x| acc + x,
+        // The accumulator is the second operand of the SSE rule: it wins on NaN and ties (ruling D15).
+        AluOp::Max => |acc, x| sse_max(x, acc),
+        AluOp::Min => |acc, x| sse_min(x, acc),
+        other => return Err(Error::new(Code::S006, "a collective reduces with add, max or min").received(other)),
+    })
+}
+
+fn first<'a, 'b>(ranks: &'b [Src<'a>]) -> Result<&'b Src<'a>> {
+    ranks.first().ok_or_else(|| Error::new(Code::S008, "a collective has at least one rank"))
+}
+
+/// Folds the buffers of all ranks: AllReduce, SendRecvCCE, PermuteReduceImplicit. The first rank seeds the accumulator.
+pub fn all_reduce(op: AluOp, ranks: &[Src], dst: &Dst, profile: &Profile) -> Result<()> {
+    if let Some(bad) = ranks.iter().find(|r| r.len() != dst.len()) {
+        return Err(shapes("ins[0]", bad, dst));
+    }
+    let flat: Vec<Src> = ranks.iter().map(Src::flat).collect();
+    let row = dst.lane_len();
+    reduce(op, &flat, |lane, start| (0, lane * row + start), dst, profile)
+}
+
+/// The stand-in of a worker that sees only its own buffer: the sum of N equal replicas, N * in (seed 2, 4.2).
+pub fn scaled(scale: f32, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    check_unpacked(src.dtype())?;
+    castable(Dtype::Float32, dst.dtype(), profile)?;
+    let from = Linear::new("ins[0]", src, dst)?;
+    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let mut values = [0f32; CHUNK];
+        chunks(dst.lane_len(), |start, n| {
+            from.read_f32(lane, start, &mut values[..n]);
+            values[..n].iter_mut().for_each(|v| *v *= scale);
+            dst.write_f32(lane, start, &values[..n], profile.fp8());
+            Ok(())
+        })
+    })
+}
+
+/// Folds the element that `at` names in every rank into each destination element.
+fn reduce(
+    op: AluOp,
+    ranks: &[Src],
+    at: impl Fn(usize, usize) -> (usize, usize) + Sync,
+    dst: &Dst,
+    profile: &Profile,
+) -> Result<()> {
+    let fold = fold(op)?;
+    first(ranks)?;
+    check_unpacked(dst.dtype())?;
+    castable(Dtype::Float32, dst.dtype(), profile)?;
+    ranks.iter().try_for_each(|r| check_unpacked(r.dtype()))?;
+    for_lanes(dst.lanes(), dst.len() * ranks.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let (mut acc, mut input) = ([0f32; CHUNK], [0f32; CHUNK]);
+        chunks(dst.lane_len(), |start, n| {
+            let (from, element) = at(lane, start);
+            for (k, r) in ranks.iter().enumerate() {
+                if k == 0 {
+                    r.read_f32(from, element, &mut acc[..n]);
+                    continue;
+                }
+                r.read_f32(from, element, &mut input[..n]);
+                acc[..n].iter_mut().zip(&input[..n]).for_each(|(a, x)| *a = fold(*a, *x));
+            }
+            dst.write_f32(lane, start, &acc[..n], profile.fp8());
+            Ok(())
+        })
+    })
+}
+
+/// Reduces all buffers and keeps slice `rank` of the result.
+///
+/// Along the free dimension, when the partitions agree, the slice is taken from every partition; else it is a range of
+/// the elements in order.
+pub fn reduce_scatter(
+    op: AluOp,
+    dim: CollectiveDimension,
+    ranks: &[Src],
+    rank: usize,
+    dst: &Dst,
+    profile: &Profile,
+) -> Result<()> {
+    let whole = first(ranks)?;
+    member(rank, ranks.len())?;
+    for r in ranks {
+        let alike = r.lanes() == whole.lanes() && r.lane_len() == whole.lane_len();
+        if !alike || dst.len().checked_mul(ranks.len()) != Some(r.len()) {
+            return Err(shapes("ins[0]", r, dst).advice("the input has one slice per rank"));
+        }
+    }
+    let row = dst.lane_len();
+    if per_lane(dim, whole.lanes(), dst.lanes()) {
+        return reduce(op, ranks, |lane, start| (lane, rank * row + start), dst, profile);
+    }
+    let (flat, skip): (Vec<Src>, _) = (ranks.iter().map(Src::flat).collect(), rank * dst.len());
+    reduce(op, &flat, |lane, start| (0, skip + lane * row + start), dst, profile)
+}
+
+fn per_lane(dim: CollectiveDimension, a: usize, b: usize) -> bool {
+    dim == CollectiveDimension::Free && a == b
+}
+
+fn member(rank: usize, ranks: usize) -> Result<()> {
+    if rank < ranks {
+        return Ok(());
+    }
+    Err(Error::new(Code::S008, "the rank is not in the replica group").received(format!("rank {rank} of {ranks}")))
+}
+
+/// A range of elements that moves from one rank's buffer into the result, both in element order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Rank it comes from.
+    pub source: usize,
+    /// First element there.
+    pub from: usize,
+    /// First element in the result.
+    pub to: usize,
+    /// Number of elements.
+    pub count: usize,
+}
+
+/// Moves segments, later ones over earlier ones. Elements that no segment names keep their value.
+pub fn route(segments: &[Segment], ranks: &[Src], dst: &Dst, profile: &Profile) -> Result<()> {
+    let (to, dtype) = (dst.flat(), dst.dtype());
+    let reach = |r: Range<usize>, len: usize| r.start <= r.end && r.end <= len;
+    for s in segments {
+        member(s.source, ranks.len())?;
+        let src = &ranks[s.source];
+        castable(src.dtype(), dtype, profile)?;
+        if !reach(s.from..s.from.saturating_add(s.count), src.len())
+            || !reach(s.to..s.to.saturating_add(s.count), to.len())
+        {
+            return Err(Error::new(Code::S002, "a segment of a collective leaves its buffer").received(format!(
+                "{s:?} of {} into {} elements",
+                src.len(),
+                to.len()
+            )));
+        }
+    }
+    let mut block = Block::new();
+    for s in segments {
+        let src = ranks[s.source].flat();
+        chunks(s.count, |at, n| {
+            let bytes = block.bytes(n, dtype);
+            read_as(&src, 0, s.from + at, dtype, profile.fp8(), bytes);
+            to.scatter(0, s.to + at, bytes);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Joins the buffers of all ranks: one after the other, or along the free dimension partition by partition.
+pub fn all_gather(dim: CollectiveDimension, ranks: &[Src], dst: &Dst, profile: &Profile) -> Result<()> {
+    let one = first(ranks)?;
+    let n = one.len();
+    let alike = |r: &Src| r.lanes() == one.lanes() && r.lane_len() == one.lane_len();
+    if !ranks.iter().all(alike) || n.checked_mul(ranks.len()) != Some(dst.len()) {
+        return Err(shapes("ins[0]", one, dst).advice("the result holds the buffers of all ranks"));
+    }
+    if !per_lane(dim, one.lanes(), dst.lanes()) {
+        let whole = |source| Segment { source, from: 0, to: source * n, count: n };
+        return route(&(0..ranks.len()).map(whole).collect::<Vec<_>>(), ranks, dst, profile);
+    }
+    ranks.iter().try_for_each(|r| castable(r.dtype(), dst.dtype(), profile))?;
+    let row = one.lane_len();
+    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let mut block = Block::new();
+        for (k, r) in ranks.iter().enumerate() {
+            chunks(row, |start, n| {
+                let bytes = block.bytes(n, dst.dtype());
+                read_as(r, lane, start, dst.dtype(), profile.fp8(), bytes);
+                dst.scatter(lane, k * row + start, bytes);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// Chunk p of the result is the chunk that rank p holds for `rank`.
+pub fn all_to_all(ranks: &[Src], rank: usize, dst: &Dst, profile: &Profile) -> Result<()> {
+    let one = first(ranks)?;
+    member(rank, ranks.len())?;
+    let count = dst.len() / ranks.len();
+    if count * ranks.len() != dst.len() || ranks.iter().any(|r| r.len() != dst.len()) {
+        return Err(shapes("ins[0]", one, dst).advice("input and result hold one chunk per rank"));
+    }
+    let segments: Vec<Segment> =
+        (0..ranks.len()).map(|source| Segment { source, from: rank * count, to: source * count, count }).collect();
+    route(&segments, ranks, dst, profile)
+}
+
+/// Sizes and places of the chunks that one rank sends, in elements, one entry per receiver.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sends {
+    /// Elements per receiver.
+    pub counts: Vec<usize>,
+    /// Where each chunk starts in the sender's buffer.
+    pub displacements: Vec<usize>,
+}
+
+/// AllToAllV: chunks of any size. `received_at` says where the chunk of each sender starts in the result; without it
+/// they follow each other.
+pub fn all_to_all_v(
+    sends: &[Sends],
+    received_at: Option<&[usize]>,
+    ranks: &[Src],
+    rank: usize,
+    dst: &Dst,
+    profile: &Profile,
+) -> Result<()> {
+    member(rank, ranks.len())?;
+    let n = ranks.len();
+    let bad = sends.len() != n
+        || sends.iter().any(|s| s.counts.len() != n || s.displacements.len() != n)
+        || received_at.is_some_and(|r| r.len() != n);
+    if bad {
+        return Err(Error::new(Code::S008, "the chunk table has one entry for each pair of ranks").received(n));
+    }
+    let mut next = 0usize;
+    let mut segments = Vec::with_capacity(n);
+    for (source, s) in sends.iter().enumerate() {
+        let count = s.counts[rank];
+        let to = received_at.map_or(next, |r| r[source]);
+        segments.push(Segment { source, from: s.displacements[rank], to, count });
+        next = next.saturating_add(count);
+    }
+    route(&segments, ranks, dst, profile)
+}
+
+/// Permute: the rank whose buffer becomes the result of `rank`; `None` leaves the result as it is.
+pub fn permute_source(pairs: &[(u32, u32)], rank: u32) -> Option<u32> {
+    pairs.iter().find(|(_, target)| *target == rank).map(|(source, _)| *source)
+}
+
+/// PermuteImplicit: the predecessor of `rank` in its ring.
+pub fn ring_source(group: &[u32], rank: u32) -> Option<u32> {
+    let at = group.iter().position(|r| *r == rank)?;
+    group.get((at + group.len() - 1) % group.len()).copied()
+}
+
+/// GetCurProcessingRankID for a ring: own rank at iteration 0, then the predecessors.
+pub fn ring_rank(group: &[u32], rank: u32, iteration: u64) -> Option<u32> {
+    let at = group.iter().position(|r| *r == rank)? as u64;
+    let n = group.len() as u64;
+    group.get(((at + n - iteration % n) % n) as usize).copied()
+}
+
+/// The result is one rank's buffer: Permute, SendRecv, CollectiveRecv, PermuteReduce and every kind on a single rank.
+pub fn copy_from(source: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+    castable(source.dtype(), dst.dtype(), profile)?;
+    let from = Linear::new("ins[0]", source, dst)?;
+    let (dtype, cfg) = (dst.dtype(), profile.fp8());
+    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+        let mut block = Block::new();
+        chunks(dst.lane_len(), |start, n| {
+            let bytes = block.bytes(n, dtype);
+            from.read_as(lane, start, dtype, cfg, bytes);
+            dst.scatter(lane, start, bytes);
+            Ok(())
+        })
+    })
+}

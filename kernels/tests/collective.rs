@@ -1,0 +1,160 @@
+//! Collectives over rank buffers.
+
+mod views;
+use birsim_kernels::access::Src;
+use birsim_kernels::alu::AluOp;
+use birsim_kernels::collective::*;
+use birsim_kernels::{Code, Dtype, Profile};
+use views::Tensor;
+
+const P: Profile = Profile::reference();
+use CollectiveDimension::{Free, Partition};
+
+/// Rank r holds 100 r + element.
+fn ranks(n: i32, shape: &[u32]) -> Vec<Tensor> {
+    let len = shape.iter().product::<u32>() as i32;
+    (0..n).map(|r| Tensor::i32(shape, &(0..len).map(|e| 100 * r + e).collect::<Vec<_>>())).collect()
+}
+
+fn views(tensors: &[Tensor]) -> Vec<Src<'_>> {
+    tensors.iter().map(Tensor::src).collect()
+}
+
+fn empty(shape: &[u32]) -> Tensor {
+    let len = shape.iter().product::<u32>() as usize;
+    Tensor::i32(shape, &vec![-7; len])
+}
+
+#[test]
+fn all_reduce_folds_in_rank_order() {
+    let t: Vec<Tensor> = [16777216., 1., 1., -16777216.].iter().map(|v| Tensor::f32(&[1], &[*v])).collect();
+    let mut y = Tensor::f32(&[1], &[9.]);
+    all_reduce(AluOp::Add, &views(&t), &y.dst(), &P).unwrap();
+    assert_eq!(y.values::<f32>(), [0.]);
+    let t = ranks(3, &[2, 2]);
+    let mut y = empty(&[4]);
+    all_reduce(AluOp::Max, &views(&t), &y.dst(), &P).unwrap();
+    assert_eq!(y.values::<i32>(), [200, 201, 202, 203]);
+    all_reduce(AluOp::Min, &views(&t), &y.dst(), &P).unwrap();
+    assert_eq!(y.values::<i32>(), [0, 1, 2, 3]);
+}
+
+#[test]
+fn d15_the_accumulator_wins_on_nan_and_ties() {
+    let run = |op, values: &[f32]| {
+        let t: Vec<Tensor> = values.iter().map(|v| Tensor::f32(&[1], &[*v])).collect();
+        let mut y = Tensor::f32(&[1], &[0.]);
+        all_reduce(op, &views(&t), &y.dst(), &P).unwrap();
+        y.values::<f32>()[0]
+    };
+    assert_eq!(run(AluOp::Max, &[1., f32::NAN, 0.5]), 1.);
+    assert!(run(AluOp::Min, &[f32::NAN, 1.]).is_nan());
+    assert_eq!(run(AluOp::Max, &[-0., 0.]).to_bits(), (-0f32).to_bits());
+    // The first rank seeds a sum, too.
+    assert_eq!(run(AluOp::Add, &[-0.]).to_bits(), (-0f32).to_bits());
+}
+
+#[test]
+fn reduce_scatter_keeps_one_slice() {
+    let t = ranks(2, &[2, 4]);
+    for (rank, dim, shape, want) in [
+        (0, Partition, [1, 4], [100, 102, 104, 106]),
+        (1, Partition, [1, 4], [108, 110, 112, 114]),
+        (0, Free, [2, 2], [100, 102, 108, 110]),
+        (1, Free, [2, 2], [104, 106, 112, 114]),
+        // Partitions that differ leave only the order of elements.
+        (1, Free, [1, 4], [108, 110, 112, 114]),
+    ] {
+        let mut y = empty(&shape);
+        reduce_scatter(AluOp::Add, dim, &views(&t), rank, &y.dst(), &P).unwrap();
+        assert_eq!(y.values::<i32>(), want, "{rank} {dim}");
+    }
+    let mut y = empty(&[1, 3]);
+    assert_eq!(reduce_scatter(AluOp::Add, Free, &views(&t), 0, &y.dst(), &P).unwrap_err().code(), Code::S002);
+    let mut y = empty(&[1, 4]);
+    assert_eq!(reduce_scatter(AluOp::Add, Free, &views(&t), 2, &y.dst(), &P).unwrap_err().code(), Code::S008);
+}
+
+#[test]
+fn all_gather_joins_along_either_dimension() {
+    let t = ranks(2, &[2, 2]);
+    let mut y = empty(&[4, 2]);
+    all_gather(Partition, &views(&t), &y.dst(), &P).unwrap();
+    assert_eq!(y.values::<i32>(), [0, 1, 2, 3, 100, 101, 102, 103]);
+    let mut y = empty(&[2, 4]);
+    all_gather(Free, &views(&t), &y.dst(), &P).unwrap();
+    assert_eq!(y.values::<i32>(), [0, 1, 100, 101, 2, 3, 102, 103]);
+    let mut y = empty(&[2, 3]);
+    assert_eq!(all_gather(Free, &views(&t), &y.dst(), &P).unwrap_err().code(), Code::S002);
+}
+
+#[test]
+fn all_to_all_transposes_the_chunks() {
+    let t = ranks(3, &[1, 6]);
+    for rank in 0..3 {
+        let mut y = empty(&[1, 6]);
+        all_to_all(&views(&t), rank, &y.dst(), &P).unwrap();
+        let want: Vec<i32> = (0..6).map(|e| 100 * (e / 2) + 2 * rank as i32 + e % 2).collect();
+        assert_eq!(y.values::<i32>(), want);
+    }
+    let mut y = empty(&[1, 4]);
+    assert_eq!(all_to_all(&views(&t), 0, &y.dst(), &P).unwrap_err().code(), Code::S002);
+}
+
+#[test]
+fn all_to_all_v_takes_chunks_of_any_size() {
+    let t = ranks(2, &[1, 5]);
+    let sends = [
+        Sends { counts: vec![1, 3], displacements: vec![0, 2] },
+        Sends { counts: vec![0, 2], displacements: vec![0, 1] },
+    ];
+    let mut y = empty(&[1, 6]);
+    all_to_all_v(&sends, None, &views(&t), 1, &y.dst(), &P).unwrap();
+    assert_eq!(y.values::<i32>(), [2, 3, 4, 101, 102, -7]);
+    let mut y = empty(&[1, 6]);
+    all_to_all_v(&sends, Some(&[3, 0]), &views(&t), 1, &y.dst(), &P).unwrap();
+    assert_eq!(y.values::<i32>(), [101, 102, -7, 2, 3, 4]);
+    let e = all_to_all_v(&sends, Some(&[usize::MAX, 0]), &views(&t), 1, &y.dst(), &P).unwrap_err();
+    assert_eq!(e.code(), Code::S002);
+    assert_eq!(all_to_all_v(&sends[1..], None, &views(&t), 1, &y.dst(), &P).unwrap_err().code(), Code::S008);
+}
+
+#[test]
+fn permutations_name_their_source() {
+    let pairs = [(0, 2), (2, 1)];
+    assert_eq!([0, 1, 2].map(|r| permute_source(&pairs, r)), [None, Some(2), Some(0)]);
+    let ring = [4, 1, 7];
+    assert_eq!([4, 1, 7, 9].map(|r| ring_source(&ring, r)), [Some(7), Some(4), Some(1), None]);
+    assert_eq!(
+        [0, 1, 2, 3, 4].map(|i| ring_rank(&ring, 1, i)),
+        [Some(1), Some(4), Some(7), Some(1), Some(4)].map(|v| v)
+    );
+    assert_eq!(ring_source(&[], 0), None);
+}
+
+#[test]
+fn copies_keep_the_bits_of_equal_dtypes() {
+    let x = Tensor::i32(&[2, 2], &[0x0100_0001, -1, i32::MIN, 7]);
+    let mut y = empty(&[4]);
+    copy_from(&x.src(), &y.dst(), &P).unwrap();
+    assert_eq!(y.values::<i32>(), x.values::<i32>());
+    let mut z = Tensor::f32(&[4], &[0.; 4]);
+    copy_from(&x.src(), &z.dst(), &P).unwrap();
+    assert_eq!(z.values::<f32>()[0], 16777216.);
+    scaled(4., &x.src(), &z.dst(), &P).unwrap();
+    assert_eq!(z.values::<f32>()[3], 28.);
+}
+
+#[test]
+fn reductions_know_three_operations() {
+    let t = ranks(2, &[1]);
+    let mut y = empty(&[1]);
+    for op in AluOp::ALL {
+        let got = all_reduce(*op, &views(&t), &y.dst(), &P).map_err(|e| e.code());
+        let ok = matches!(op, AluOp::Add | AluOp::Max | AluOp::Min);
+        assert_eq!(got, if ok { Ok(()) } else { Err(Code::S006) }, "{op}");
+    }
+    assert_eq!(all_reduce(AluOp::Add, &[], &y.dst(), &P).unwrap_err().code(), Code::S008);
+    let mut packed = Tensor::filled(Dtype::Float8E5m2X4, &[1], 0);
+    assert_eq!(all_reduce(AluOp::Add, &views(&t), &packed.dst(), &P).unwrap_err().code(), Code::S007);
+}
