@@ -10,6 +10,9 @@ pub use birsim_kernels::accumulate::EngineAccumulationType as EngineAccumulation
 
 pub use birsim_kernels::dma::TransposeOps as TransposeOp;
 
+pub use birsim_kernels::collective::CollectiveDimension;
+pub use birsim_kernels::indirect::IndirectDim;
+
 named_enum! {
     /// Engine an instruction runs on.
     Engine {
@@ -177,11 +180,6 @@ named_enum! {
 }
 
 named_enum! {
-    /// Dimension a collective gathers along.
-    CollectiveDimension { Partition = 0, "Partition"; Free = 1, "Free"; }
-}
-
-named_enum! {
     /// Parallelism hint of a collective.
     CollectiveTypeHint { Tp = 0, "TP"; Fsdp = 1, "FSDP"; None = 2, "None"; }
 }
@@ -189,11 +187,6 @@ named_enum! {
 named_enum! {
     /// Distribution of Rand; read by nobody in the reference.
     RandomDistribution { Raw = 0, "Raw"; Uniform = 1, "Uniform"; Normal = 2, "Normal"; Binomial = 3, "Binomial"; }
-}
-
-named_enum! {
-    /// Axis of an indirect access.
-    IndirectDim { W = 0, "W"; Z = 1, "Z"; Y = 2, "Y"; X = 3, "X"; }
 }
 
 named_enum! {
