@@ -1,6 +1,6 @@
 //! What every KLR type can do, and the macros that derive it from one declaration per type.
 
-use crate::ast::TensorName;
+use crate::ast::{TensorName, TensorRef};
 use crate::read::Reader;
 use crate::write::Writer;
 use birsim_kernels::Result;
@@ -21,8 +21,16 @@ pub(crate) trait Show {
     fn absent(&self) -> bool {
         false
     }
-    /// Visits every tensor below this value, nested offsets included.
-    fn tensors<'a>(&'a self, _visit: &mut dyn FnMut(&'a TensorName)) {}
+    /// Visits every tensor and tensor reference below this value, nested offsets included.
+    fn parts<'a>(&'a self, _visit: &mut dyn FnMut(Part<'a>)) {}
+}
+
+/// What [`Show::parts`] finds.
+pub(crate) enum Part<'a> {
+    /// A tensor.
+    Tensor(&'a TensorName),
+    /// A tensor reference; its tensor follows when it is an abstract one.
+    Reference(&'a TensorRef),
 }
 
 /// A record: named fields in wire order.
@@ -52,10 +60,12 @@ macro_rules! record {
 
         impl crate::codec::Show for $name {
             fn show(&self, out: &mut String) {
+                out.push('(');
                 crate::inspect::show_record(self, out);
+                out.push(')');
             }
-            fn tensors<'a>(&'a self, visit: &mut dyn FnMut(&'a crate::ast::TensorName)) {
-                $(crate::codec::Show::tensors(&self.$field, visit);)+
+            fn parts<'a>(&'a self, visit: &mut dyn FnMut(crate::codec::Part<'a>)) {
+                $(crate::codec::Show::parts(&self.$field, visit);)+
             }
         }
     };
@@ -228,8 +238,8 @@ macro_rules! operators {
                 out.push(' ');
                 crate::inspect::show_record(self.record(), out);
             }
-            fn tensors<'a>(&'a self, visit: &mut dyn FnMut(&'a crate::ast::TensorName)) {
-                match self { $(Self::$variant(p) => p.tensors(visit)),+ }
+            fn parts<'a>(&'a self, visit: &mut dyn FnMut(crate::codec::Part<'a>)) {
+                match self { $(Self::$variant(p) => p.parts(visit)),+ }
             }
         }
     };
@@ -262,8 +272,8 @@ impl<T: Show> Show for Vec<T> {
         }
         out.push(']');
     }
-    fn tensors<'a>(&'a self, visit: &mut dyn FnMut(&'a TensorName)) {
-        self.iter().for_each(|item| item.tensors(visit));
+    fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.iter().for_each(|item| item.parts(visit));
     }
 }
 
@@ -295,8 +305,8 @@ impl<T: Show> Show for Option<T> {
     fn absent(&self) -> bool {
         self.is_none()
     }
-    fn tensors<'a>(&'a self, visit: &mut dyn FnMut(&'a TensorName)) {
-        self.iter().for_each(|value| value.tensors(visit));
+    fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.iter().for_each(|value| value.parts(visit));
     }
 }
 
@@ -316,8 +326,8 @@ impl<T: Show> Show for Box<T> {
     fn absent(&self) -> bool {
         (**self).absent()
     }
-    fn tensors<'a>(&'a self, visit: &mut dyn FnMut(&'a TensorName)) {
-        (**self).tensors(visit);
+    fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        (**self).parts(visit);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Readable listing of a KLR file.
 
 use crate::ast::{Block, Contents, File, LncKernel, Stmt, TensorName};
-use crate::codec::{Record, Show};
+use crate::codec::{Part, Record, Show};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -77,7 +77,8 @@ fn locals(kernel: &LncKernel) -> Vec<&TensorName> {
     let listed = [&kernel.inputs, &kernel.outputs, &kernel.shared_buffers];
     let mut seen: HashSet<(&str, String)> = listed.into_iter().flatten().map(|t| (t.name.as_str(), row(t))).collect();
     let mut found = Vec::new();
-    kernel.bodies.tensors(&mut |t| {
+    kernel.bodies.parts(&mut |part| {
+        let Part::Tensor(t) = part else { return };
         if seen.insert((&t.name, row(t))) {
             found.push(t);
         }
@@ -142,7 +143,7 @@ fn statement(stmt: &Stmt, out: &mut String) {
             return;
         }
         let mut has_tensor = false;
-        value.tensors(&mut |_| has_tensor = true);
+        value.parts(&mut |_| has_tensor = true);
         if has_tensor {
             let _ = write!(operands, "      {field:<12} ");
             value.show(&mut operands);

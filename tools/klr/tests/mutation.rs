@@ -3,7 +3,8 @@
 mod common;
 
 use birsim_kernels::error::Code;
-use birsim_klr::{inspect, read};
+use birsim_klr::ast::Contents;
+use birsim_klr::{LowerOptions, inspect, lower, read, write};
 use common::samples;
 
 /// Reads damaged bytes and uses whatever comes out.
@@ -11,6 +12,17 @@ fn exercise(bytes: &[u8]) {
     match read(bytes) {
         Ok(file) => {
             assert!(!inspect(&file).is_empty());
+            if let Contents::Program(program) = &file.contents {
+                // Whatever reads can be written, and lowers or is refused.
+                assert!(read(&write(program)).is_ok());
+                for strict in [false, true] {
+                    let options = LowerOptions { strict, ..LowerOptions::default() };
+                    if let Err(errors) = lower(program, &options) {
+                        assert!(errors.iter().all(|e| matches!(e.code(), Code::K004 | Code::K005)), "{errors:?}");
+                        assert!(!errors.is_empty());
+                    }
+                }
+            }
         }
         Err(e) => assert_eq!(e.code(), Code::K001, "{e}"),
     }

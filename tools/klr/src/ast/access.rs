@@ -1,7 +1,7 @@
 //! Accesses to tensors (`klr-format.md` 2.3).
 
 use crate::ast::{Dtype, TensorName};
-use crate::codec::{Show, Wire};
+use crate::codec::{Part, Show, Wire};
 use crate::inspect::plain;
 use crate::read::Reader;
 use crate::write::Writer;
@@ -190,9 +190,9 @@ impl Show for ScalarOffset {
             ScalarOffset::Acc(access) => access.show(out),
         }
     }
-    fn tensors<'a>(&'a self, visit: &mut dyn FnMut(&'a TensorName)) {
+    fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         if let ScalarOffset::Acc(access) = self {
-            access.tensors(visit);
+            access.parts(visit);
         }
     }
 }
@@ -241,11 +241,11 @@ impl Show for Access {
             }
         }
     }
-    fn tensors<'a>(&'a self, visit: &mut dyn FnMut(&'a TensorName)) {
-        visit(self.tensor());
+    fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        visit(Part::Tensor(self.tensor()));
         if let Access::BirPattern(p) = self {
-            p.scalar_offset.tensors(visit);
-            p.vector_offset.tensors(visit);
+            p.scalar_offset.parts(visit);
+            p.vector_offset.parts(visit);
         }
     }
 }

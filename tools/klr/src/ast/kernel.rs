@@ -1,7 +1,7 @@
 //! Files, kernels, blocks and statements (`klr-format.md` 1.1, 2.1).
 
 use crate::ast::{Operator, TensorName};
-use crate::codec::Show;
+use crate::codec::{Part, Show};
 use std::borrow::Cow;
 
 /// A whole file.
@@ -170,8 +170,8 @@ impl Show for Stmt {
     fn show(&self, out: &mut String) {
         self.op.show(out);
     }
-    fn tensors<'a>(&'a self, visit: &mut dyn FnMut(&'a TensorName)) {
-        self.op.tensors(visit);
+    fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.op.parts(visit);
     }
 }
 
@@ -179,7 +179,7 @@ impl Show for Block {
     fn show(&self, out: &mut String) {
         self.label.show(out);
     }
-    fn tensors<'a>(&'a self, visit: &mut dyn FnMut(&'a TensorName)) {
-        self.body.tensors(visit);
+    fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        self.body.parts(visit);
     }
 }

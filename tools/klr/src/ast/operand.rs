@@ -1,7 +1,7 @@
 //! Operands and small unions (`klr-format.md` 2.3, 2.4).
 
-use crate::ast::{Access, ApPair, TensorHbm, TensorName, TensorSram};
-use crate::codec::Show;
+use crate::ast::{Access, ApPair, TensorHbm, TensorSram};
+use crate::codec::{Part, Show};
 use crate::inspect::plain;
 use std::fmt::Write as _;
 
@@ -91,9 +91,10 @@ impl Show for TensorRef {
             }
         }
     }
-    fn tensors<'a>(&'a self, visit: &mut dyn FnMut(&'a TensorName)) {
+    fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        visit(Part::Reference(self));
         if let TensorRef::Abstract(access) = self {
-            access.tensors(visit);
+            access.parts(visit);
         }
     }
 }
@@ -116,9 +117,9 @@ impl Show for Operand {
             Operand::Tile(tile) => tile.show(out),
         }
     }
-    fn tensors<'a>(&'a self, visit: &mut dyn FnMut(&'a TensorName)) {
+    fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
         if let Operand::Tile(tile) = self {
-            tile.tensors(visit);
+            tile.parts(visit);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tensors and addresses (`klr-format.md` 2.2, 2.3).
 
 use crate::ast::{ApPair, Dtype, Memory};
-use crate::codec::{Show, Wire};
+use crate::codec::{Part, Show, Wire};
 use crate::inspect::plain;
 use crate::read::Reader;
 use crate::write::Writer;
@@ -76,8 +76,8 @@ impl Show for TensorName {
     fn show(&self, out: &mut String) {
         out.push_str(&plain(&self.name));
     }
-    fn tensors<'a>(&'a self, visit: &mut dyn FnMut(&'a TensorName)) {
-        visit(self);
+    fn parts<'a>(&'a self, visit: &mut dyn FnMut(Part<'a>)) {
+        visit(Part::Tensor(self));
     }
 }
 
