@@ -152,7 +152,7 @@ impl Core<'_> {
                 (Expr::IndirectArg { arg_id: 1 }, Some(index), Some(tensor.shape.par_dim))
             }
         };
-        ap.dynamic = Some(DynamicAp {
+        ap.dynamic = Some(Box::new(DynamicAp {
             offset_expr: Some(offset_expr),
             actual_ap: ap.ap.clone(),
             c: Some(ap.offset),
@@ -162,7 +162,7 @@ impl Core<'_> {
             num_indirect_args: index.as_ref().map(|_| 1),
             indirect_arg_id: index.as_ref().map(|_| 0),
             extra: Extra::new(),
-        });
+        }));
         Ok((ap, index))
     }
 

@@ -40,6 +40,9 @@ impl Open {
     }
 }
 
+/// Location, offset and pairs: what makes two destinations the same.
+type Destination = (String, i64, Vec<(i64, i64)>);
+
 /// What an instruction does to the groups.
 enum Effect {
     /// A matmul of this group.
@@ -83,7 +86,7 @@ pub fn assign(blocks: &mut [Block], storage: &[Storage]) -> Vec<String> {
         .map(|l| (l.name.as_str(), l.dims.get(1).copied().unwrap_or(0)))
         .collect();
     // Groups by destination, and the groups of each location.
-    let mut numbers: HashMap<(String, i64, Vec<(i64, i64)>), usize> = HashMap::new();
+    let mut numbers: HashMap<Destination, usize> = HashMap::new();
     let mut destinations: Vec<PhysicalAp> = Vec::new();
     let mut of_location: HashMap<String, Vec<usize>> = HashMap::new();
     for inst in blocks.iter().flat_map(|b| &b.instructions).filter(|i| i.opcode.is_matmul()) {
