@@ -1,0 +1,333 @@
+//! Random access patterns: every movement kernel on strided views agrees with itself on dense copies, element by
+//! element, leaves the bytes around its result alone, and does not depend on the number of threads.
+
+mod views;
+use birsim_kernels::access::{Dst, Imm, Input, Pattern, Src};
+use birsim_kernels::alu::AluOp;
+use birsim_kernels::cast::MemoryReductionOp;
+use birsim_kernels::dma::{self, Cce, TransposeOps};
+use birsim_kernels::fill::memset_const;
+use birsim_kernels::gather::gather;
+use birsim_kernels::iota::{Affine, AffineSelect, affine_select, iota};
+use birsim_kernels::range::{RangeSelect, range_select};
+use birsim_kernels::search::{match_replace, max_index, max8};
+use birsim_kernels::select::{CopyPredicated, copy_predicated, select};
+use birsim_kernels::shuffle::{stream_shuffle, stream_transpose};
+use birsim_kernels::{Dtype, Named, Profile};
+use views::{Tensor, strided};
+
+const P: Profile = Profile::reference();
+
+/// A small generator; the seed is printed when a case fails.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 ^ (self.0 >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 16
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+}
+
+/// The plain walk: element offsets of a pattern, row-major, last pair fastest.
+fn walk(base: i64, pairs: &[(i64, u32)]) -> Vec<i64> {
+    let mut out = vec![base];
+    for (step, num) in pairs {
+        out = out.iter().flat_map(|o| (0..i64::from(*num)).map(move |i| o + step * i)).collect();
+    }
+    out
+}
+
+/// A view with room around it.
+struct View {
+    tensor: Tensor,
+    base: i64,
+    pairs: Vec<(i64, u32)>,
+}
+
+impl View {
+    /// Splits `len` into up to three dimensions and spreads them over memory. Without `overlap` no element is hit twice.
+    fn random(dice: &mut Dice, dtype: Dtype, lanes: u32, len: u32, overlap: bool) -> View {
+        let mut nums = vec![len];
+        for d in [2u32, 3, 5] {
+            let last = nums[nums.len() - 1];
+            if nums.len() < 3 && last > d && last.is_multiple_of(d) && dice.below(2) == 0 {
+                nums.pop();
+                nums.extend([d, last / d]);
+            }
+        }
+        nums.insert(0, lanes);
+        let mut pairs = vec![(0i64, 0u32); nums.len()];
+        let mut span = 1i64;
+        for k in (0..nums.len()).rev() {
+            let gap = if dice.below(2) == 0 { 0 } else { dice.below(3) as i64 };
+            let mut step = span + gap;
+            span = step * i64::from(nums[k].max(1));
+            if overlap && dice.below(4) == 0 {
+                step = dice.pick(&[0, 1]);
+            } else if dice.below(4) == 0 {
+                step = -step;
+            }
+            pairs[k] = (step, nums[k]);
+        }
+        let reach = walk(0, &pairs);
+        let (lo, hi) = (reach.iter().min().copied().unwrap_or(0), reach.iter().max().copied().unwrap_or(0));
+        let (before, after) = (dice.below(4) as i64, dice.below(4) as i64);
+        let total = (hi - lo + 1 + before + after) as u32;
+        let bytes = (0..total as usize * dtype.size()).map(|_| dice.next() as u8).collect();
+        View { tensor: Tensor { dtype, shape: vec![1, total], bytes }, base: before - lo, pairs }
+    }
+
+    fn src(&self) -> Src<'_> {
+        self.tensor.src_at(self.base, &self.pairs)
+    }
+
+    fn dst(&mut self) -> Dst<'_> {
+        self.tensor.dst_at(self.base, &self.pairs)
+    }
+
+    fn offsets(&self) -> Vec<usize> {
+        let size = self.tensor.dtype.size();
+        walk(self.base, &self.pairs).into_iter().map(|o| o as usize * size).collect()
+    }
+
+    /// The elements as a dense tensor of the same lanes.
+    fn dense(&self) -> Tensor {
+        let size = self.tensor.dtype.size();
+        let bytes: Vec<u8> = self.offsets().iter().flat_map(|o| self.tensor.bytes[*o..o + size].to_vec()).collect();
+        let lanes = self.pairs[0].1;
+        let len = self.pairs[1..].iter().map(|p| p.1).product();
+        Tensor { dtype: self.tensor.dtype, shape: vec![lanes, len], bytes }
+    }
+
+    /// What the buffer must hold after the dense result was written through the pattern.
+    fn after(&self, dense: &Tensor) -> Vec<u8> {
+        let mut bytes = self.tensor.bytes.clone();
+        let size = self.tensor.dtype.size();
+        for (o, e) in self.offsets().into_iter().zip(dense.bytes.chunks_exact(size)) {
+            bytes[o..o + size].copy_from_slice(e);
+        }
+        bytes
+    }
+
+    fn set(&mut self, mut value: impl FnMut(usize) -> Vec<u8>) {
+        let offsets = self.offsets();
+        for (k, o) in offsets.into_iter().enumerate() {
+            let v = value(k);
+            self.tensor.bytes[o..o + v.len()].copy_from_slice(&v);
+        }
+    }
+}
+
+const PLAIN: [Dtype; 16] = [
+    Dtype::Uint8,
+    Dtype::Int8,
+    Dtype::Float8e3,
+    Dtype::Float8e4,
+    Dtype::Float8E4m3fn,
+    Dtype::Float8E8m0fnu,
+    Dtype::Float8e5,
+    Dtype::Uint16,
+    Dtype::Int16,
+    Dtype::Bfloat16,
+    Dtype::Float16,
+    Dtype::Uint32,
+    Dtype::Int32,
+    Dtype::Float32,
+    Dtype::Float32r,
+    Dtype::Int64,
+];
+
+type Kernel = fn(&[Src], &Dst) -> birsim_kernels::Result<()>;
+
+/// Kernels over operands of one shape; the first operand is a predicate of zeros and ones.
+const SAME_SHAPE: &[(&str, Kernel)] = &[
+    ("memset", |_, d| memset_const(0x0123_4567_89AB_CDEF, d)),
+    ("iota", |_, d| {
+        let len = d.lane_len() as u32;
+        iota(&Affine { base: -5, pattern: &[(3, len)], channel_multiplier: -2 }, d, &P)
+    }),
+    ("affine_select", |s, d| {
+        let value = Affine { base: -2, pattern: &[(1, d.lane_len() as u32)], channel_multiplier: -1 };
+        affine_select(&AffineSelect { value, compare_op: AluOp::IsGe, fill_value: 1.5 }, &s[1], d, &P)
+    }),
+    ("select", |s, d| select(&s[0], &Input::View(s[1].clone()), &Input::View(s[2].clone()), d, &P)),
+    ("select_number", |s, d| select(&s[0], &Input::Imm(Imm::f32(-3.5)), &Input::View(s[2].clone()), d, &P)),
+    ("copy_predicated", |s, d| {
+        let p = CopyPredicated { reverse_pred: true, on_false: None, epilogue: None };
+        copy_predicated(&p, &s[0], &Input::View(s[1].clone()), d, &P)
+    }),
+    ("select_reduce", |s, d| {
+        let p = CopyPredicated { reverse_pred: false, on_false: Some(Input::View(s[2].clone())), epilogue: None };
+        copy_predicated(&p, &s[0], &Input::View(s[1].clone()), d, &P)
+    }),
+    ("range_select", |s, d| {
+        let p = RangeSelect {
+            base: 3,
+            compare_op0: AluOp::IsGe,
+            compare_op1: AluOp::IsLt,
+            fill_value: -1.0,
+            num_active_channels: 0,
+            epilogue: None,
+        };
+        range_select(&p, &s[1], &Input::Imm(Imm::f32(5.)), &Input::Imm(Imm::f32(900.)), d, &P)
+    }),
+    ("shuffle", |s, d| {
+        let mask: Vec<u8> = (0..32).map(|i| if i % 3 == 0 { 255 } else { i % 2 }).collect();
+        if s[1].dtype() == d.dtype() && d.lanes() > 1 { stream_shuffle(&mask, &s[1], d) } else { Ok(()) }
+    }),
+    ("dma_copy", |s, d| dma::transpose(TransposeOps::None, &s[1], d, &P)),
+    ("replicate", |s, d| dma::replicate(&s[1], d, &P)),
+    ("cce", |s, d| dma::cce(&Cce { op: AluOp::Add, constants: &[2.0, -0.5] }, &[s[1].clone(), s[2].clone()], d, &P)),
+    ("accumulate", |s, d| {
+        let op = if d.dtype().is_reducible() { MemoryReductionOp::Add } else { MemoryReductionOp::Copy };
+        dma::accumulate_copy(op, &s[1], d, &P)
+    }),
+];
+
+#[test]
+fn strided_views_agree_with_dense_ones() {
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in 0..4000u64 {
+        let mut dice = Dice(seed);
+        let (name, kernel) = dice.pick(SAME_SHAPE);
+        let lanes = dice.pick(&[0, 1, 2, 3, 7, 33]);
+        let len = dice.pick(&[0, 1, 2, 6, 30, 31, 1024, 1030]) / if lanes > 3 { 10 } else { 1 };
+        let packed = [Dtype::Float4E2m1fnX4, Dtype::Float8E4m3fnX4, Dtype::Uint64];
+        let moves_only = matches!(name, "memset" | "shuffle" | "dma_copy" | "copy_predicated");
+        let to = if moves_only && dice.below(4) == 0 { dice.pick(&packed) } else { dice.pick(&PLAIN) };
+        let from = if packed.contains(&to) || dice.below(2) == 0 { to } else { dice.pick(&PLAIN) };
+        // Kernels that keep or combine old values read them: overlapping results would not be defined.
+        let reads_dst = matches!(name, "copy_predicated" | "accumulate" | "shuffle");
+        let mut pred = View::random(&mut dice, Dtype::Uint8, lanes, len, true);
+        let bits: Vec<u8> = (0..lanes as usize * len as usize).map(|_| dice.below(2) as u8).collect();
+        pred.set(|k| vec![bits[k]]);
+        let (a, b) = (View::random(&mut dice, from, lanes, len, true), View::random(&mut dice, from, lanes, len, true));
+        let mut out = View::random(&mut dice, to, lanes, len, !reads_dst);
+        let (dp, da, db, mut dout) = (pred.dense(), a.dense(), b.dense(), out.dense());
+        let context = format!("seed {seed}: {name} {from} to {to}, {:?}", out.pairs);
+        kernel(&[dp.src(), da.src(), db.src()], &dout.dst()).unwrap_or_else(|e| panic!("{context}: {e}"));
+        let want = out.after(&dout);
+        kernel(&[pred.src(), a.src(), b.src()], &out.dst()).unwrap_or_else(|e| panic!("{context}: {e}"));
+        assert!(out.tensor.bytes == want, "{context}");
+        seen.insert((name, to.name()));
+    }
+    // Every kernel has met most dtypes.
+    assert!(seen.len() > SAME_SHAPE.len() * 12, "{}", seen.len());
+}
+
+#[test]
+fn transposes_agree_with_dense_ones() {
+    for seed in 0..1500u64 {
+        let mut dice = Dice(seed ^ 0xABCD);
+        let dtype = dice.pick(Dtype::ALL);
+        if dice.below(2) == 0 {
+            let (rows, cols) = dice.pick(&[(1, 32), (5, 7), (32, 32), (64, 32), (32, 64), (20, 31)]);
+            let shape = if rows % 32 == 0 && cols % 32 == 0 { (rows, cols) } else { (cols, rows) };
+            let a = View::random(&mut dice, dtype, rows, cols, true);
+            let mut out = View::random(&mut dice, dtype, shape.0, shape.1, false);
+            let (da, mut dout) = (a.dense(), out.dense());
+            stream_transpose(&da.src(), &dout.dst()).unwrap();
+            let want = out.after(&dout);
+            stream_transpose(&a.src(), &out.dst()).unwrap();
+            assert!(out.tensor.bytes == want, "seed {seed}");
+            continue;
+        }
+        let op = dice.pick(TransposeOps::ALL);
+        let nums = [2u32, 3, 1 + dice.below(4) as u32, 1 + dice.below(9) as u32];
+        let total: u32 = nums.iter().product();
+        let steps = [200i64, 60, 14, 1].map(|s| if dice.below(3) == 0 { -s } else { s });
+        let pairs: Vec<(i64, u32)> = steps.into_iter().zip(nums).collect();
+        let bytes = (0..800 * dtype.size()).map(|_| dice.next() as u8).collect();
+        let a = View { tensor: Tensor { dtype, shape: vec![1, 800], bytes }, base: 400, pairs };
+        let dense = Tensor { shape: nums.to_vec(), ..a.dense() };
+        let mut out = View::random(&mut dice, dtype, 1, total, false);
+        let mut dout = out.dense();
+        dma::transpose(op, &dense.src(), &dout.dst(), &P).unwrap();
+        let want = out.after(&dout);
+        dma::transpose(op, &a.src(), &out.dst(), &P).unwrap();
+        assert!(out.tensor.bytes == want, "seed {seed} {op}");
+    }
+}
+
+#[test]
+fn searches_and_gathers_agree_with_dense_ones() {
+    for seed in 0..600u64 {
+        let mut dice = Dice(seed ^ 0x5EA2C4);
+        let (lanes, len) = (dice.pick(&[1, 3, 16]), dice.pick(&[8, 30, 1025]));
+        let dtype = dice.pick(&[Dtype::Int8, Dtype::Bfloat16, Dtype::Float8e4]);
+        let data = View::random(&mut dice, dtype, lanes, len, true);
+        let (dd, mut values) = (data.dense(), Tensor::filled(Dtype::Float32, &[lanes, 8], 0));
+        max8(&dd.src(), &values.dst(), &P).unwrap();
+        let mut out = View::random(&mut dice, Dtype::Float32, lanes, 8, false);
+        let want = out.after(&values);
+        max8(&data.src(), &out.dst(), &P).unwrap();
+        assert!(out.tensor.bytes == want, "seed {seed} max");
+
+        let mut index = Tensor::filled(Dtype::Uint32, &[lanes, 8], 0);
+        max_index(&values.src(), &dd.src(), &index.dst(), &P).unwrap();
+        let mut out = View::random(&mut dice, Dtype::Uint32, lanes, 8, false);
+        let want = out.after(&index);
+        max_index(&values.src(), &data.src(), &out.dst(), &P).unwrap();
+        assert!(out.tensor.bytes == want, "seed {seed} index");
+
+        let mut struck = Tensor::filled(Dtype::Float32, &[lanes, len], 0);
+        match_replace(-1.5, &values.src(), &dd.src(), &struck.dst(), Some(&index.dst()), &P).unwrap();
+        let mut out = View::random(&mut dice, Dtype::Float32, lanes, len, false);
+        let want = out.after(&struck);
+        match_replace(-1.5, &values.src(), &data.src(), &out.dst(), None, &P).unwrap();
+        assert!(out.tensor.bytes == want, "seed {seed} replace");
+
+        let mut at = View::random(&mut dice, Dtype::Uint16, lanes, 30, true);
+        let picks: Vec<u16> = (0..lanes * 30).map(|_| dice.below(u64::from(len)) as u16).collect();
+        at.set(|k| picks[k].to_le_bytes().to_vec());
+        let mut taken = Tensor::filled(dtype, &[lanes, 30], 0);
+        gather(&dd.src(), &at.dense().src(), &taken.dst(), &P).unwrap();
+        let mut out = View::random(&mut dice, dtype, lanes, 30, false);
+        let want = out.after(&taken);
+        gather(&data.src(), &at.src(), &out.dst(), &P).unwrap();
+        assert!(out.tensor.bytes == want, "seed {seed} gather");
+    }
+}
+
+#[test]
+fn any_number_of_threads_writes_the_same_bytes() {
+    let (lanes, len) = (128u32, 1500u32);
+    let mut dice = Dice(99);
+    let bits: Vec<u8> = (0..lanes * len).map(|_| dice.below(2) as u8).collect();
+    let raw: Vec<u8> = (0..lanes * len * 4).map(|_| dice.next() as u8).collect();
+    let pred = Tensor::of(Dtype::Uint8, &[lanes, len], &bits);
+    let a = Tensor { dtype: Dtype::Float32, shape: vec![lanes, len], bytes: raw.clone() };
+    for (name, kernel) in SAME_SHAPE {
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut out =
+                Tensor { dtype: Dtype::Bfloat16, shape: vec![lanes, len], bytes: raw[..raw.len() / 2].to_vec() };
+            pool.install(|| kernel(&[pred.src(), a.src(), a.src()], &out.dst()).unwrap());
+            out.bytes
+        };
+        let one = run(1);
+        assert!(one == run(2) && one == run(5), "{name}");
+    }
+    // Explicit offsets take the general path of every kernel.
+    let offsets: Vec<usize> = (0..(lanes * len) as usize).rev().map(|i| i * 2).collect();
+    let mut out = Tensor::filled(Dtype::Bfloat16, &[lanes, len], 0);
+    let listed = Pattern::listed(Dtype::Bfloat16, &[lanes, len], offsets.into()).unwrap();
+    let mut plain = Tensor::filled(Dtype::Bfloat16, &[lanes, len], 0);
+    for (name, kernel) in SAME_SHAPE {
+        out.bytes.fill(0);
+        plain.bytes.fill(0);
+        kernel(&[pred.src(), a.src(), a.src()], &Dst::new(&mut out.bytes, listed.clone()).unwrap()).unwrap();
+        kernel(&[pred.src(), a.src(), a.src()], &plain.dst()).unwrap();
+        let back: Vec<[u8; 2]> = out.bytes.as_chunks::<2>().0.iter().rev().copied().collect();
+        assert!(back.as_flattened() == plain.bytes, "{name}");
+    }
+    assert_eq!(strided(Dtype::Uint8, 0, &[(1, 2)]).len(), 2);
+}
