@@ -31,7 +31,7 @@ fn suggestion(decls: &[Decl], text: &str) -> String {
     let near = |d: &&Decl| {
         let plain = d.set.strip_suffix("_set").unwrap_or(&d.set);
         let distance = [d.name.as_str(), &d.set, plain].iter().map(|n| distance(&n.to_lowercase(), &wanted)).min();
-        distance.filter(|n| *n <= (wanted.chars().count() / 3).max(1))
+        distance.filter(|n| *n <= wanted.chars().count() / 3)
     };
     let mut close: Vec<(usize, &Decl)> = decls.iter().filter_map(|d| Some((near(&d)?, d))).collect();
     close.sort_by_key(|(n, d)| (*n, d.name.as_str()));

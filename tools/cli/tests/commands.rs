@@ -1,0 +1,172 @@
+//! Damaged programs, and the commands beside `run`.
+
+mod common;
+
+use common::*;
+
+#[test]
+fn damaged_programs_exit_2_with_one_message() {
+    let s = ready();
+    let good = std::fs::read(s.path("p.json")).unwrap();
+    let mut noise = Vec::new();
+    let mut state = 1u64;
+    for _ in 0..512 {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
+        noise.push((state >> 56) as u8);
+    }
+    let text = String::from_utf8(good.clone()).unwrap();
+    for (name, bytes, code, message) in [
+        ("empty", Vec::new(), "BIR-F002", "empty"),
+        ("blank", b"  \n".to_vec(), "BIR-F002", "empty"),
+        ("noise", noise, "BIR-F002", "neither BIR-JSON nor KLR"),
+        ("null", b"null".to_vec(), "BIR-J00", "null"),
+        ("list", b"[]".to_vec(), "BIR-J00", "list"),
+        ("number", b"17".to_vec(), "BIR-J00", "number"),
+        ("cut", good[..good.len() / 2].to_vec(), "BIR-J001", "cut"),
+        ("opcode", text.replace("DMACopy", "DMACoppy").into_bytes(), "BIR-J004", "DMACoppy"),
+        (
+            "dangling",
+            text.replace(
+                "\"memref\": \"x\", \"memsetref\": \"x_set\"",
+                "\"memref\": \"zz\", \"memsetref\": \"zz_set\"",
+            )
+            .into_bytes(),
+            "BIR-J006",
+            "zz",
+        ),
+        ("klr_cut", b"\xd9\xd9\xf7\x83\x00".to_vec(), "BIR-K001", "klr_cut"),
+        ("klr_head", b"\xd9\xd9\xf7".to_vec(), "BIR-K001", "klr_head"),
+    ] {
+        s.write(name, bytes);
+        for command in ["run", "validate"] {
+            s.birsim(&[command, name]).exits(2).says(code, message);
+        }
+    }
+    s.birsim(&["run", "nowhere.json"]).exits(2).says("BIR-F001", "nowhere.json");
+    s.birsim(&["run", "."]).exits(2).says("BIR-F001", "cannot read the program");
+    assert!(!s.path("birsim-out").exists());
+}
+
+#[test]
+fn every_cut_of_a_program_is_a_typed_error() {
+    let s = ready();
+    let good = std::fs::read(s.path("p.json")).unwrap();
+    for cut in (1..good.len()).step_by(97) {
+        s.birsim_with(&["validate", "-"], &good[..cut]).exits(2).says("BIR-J00", "");
+    }
+    s.birsim_with(&["validate", "-"], &good).exits(0);
+}
+
+#[test]
+fn an_error_report_is_written_even_for_a_program_that_cannot_be_read() {
+    let s = Sandbox::new();
+    s.write("p.json", "null");
+    s.birsim(&["run", "p.json", "--report", "r.json"]).exits(2);
+    let report = s.report("r.json");
+    assert_eq!(
+        (&report["status"], &report["exit_code"], &report["outputs"]),
+        (&"invalid".into(), &2.into(), &serde_json::json!([]))
+    );
+}
+
+#[test]
+fn usage_errors_have_a_code_and_advice() {
+    let s = Sandbox::new();
+    s.birsim(&[]).exits(2).says("BIR-F008", "no command");
+    s.birsim(&["frobnicate"]).exits(2).says("BIR-F008", "frobnicate");
+    s.birsim(&["run"]).exits(2).says("BIR-F008", "PROGRAM");
+    s.birsim(&["run", "p", "--no-such-option"]).exits(2).says("BIR-F008", "--no-such-option");
+    s.birsim(&["run", "p", "--input", "x"]).exits(2).says("BIR-F008", "NAME=FILE");
+    s.birsim(&["run", "p", "--target", "trn9"]).exits(2).says("BIR-F008", "trn2 (gen3, cayman)");
+    s.birsim(&["run", "p", "--rtol", "-1"]).exits(2);
+    s.birsim(&["run", "p", "--threads", "0"]).exits(2).says("BIR-F008", "threads");
+    let help = s.birsim(&["--help"]);
+    help.exits(0);
+    for command in ["run", "validate", "inspect", "compare", "ops", "explain"] {
+        assert!(help.stdout.contains(command), "{command}");
+    }
+    s.birsim(&["--version"]).exits(0);
+}
+
+#[test]
+fn ops_lists_the_whole_table() {
+    let s = Sandbox::new();
+    let ran = s.birsim(&["ops", "--json"]);
+    ran.exits(0);
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(rows.len(), 110);
+    for (i, row) in rows.iter().enumerate() {
+        assert_eq!(row["ordinal"], i);
+        let keys: Vec<&String> = row.as_object().unwrap().keys().collect();
+        assert_eq!(keys.len(), 6, "{row}");
+        let within = |key: &str, words: &[&str]| words.iter().any(|w| row[key] == *w);
+        assert!(within("class", &["kernel", "control-flow", "no-op", "abstract", "skipped"]), "{row}");
+        assert!(within("fidelity", &["exact", "approximate", "extension", "skipped", "unsupported"]), "{row}");
+        assert!(row["implemented"].is_boolean() || row["implemented"] == "partial", "{row}");
+        assert!(row["name"].is_string() && row["spec"].is_string(), "{row}");
+    }
+    let text = s.birsim(&["ops", "--fidelity"]);
+    text.exits(0);
+    assert!(text.stdout.contains("TensorScalarPtr") && text.stdout.contains("fp8_saturate = true"));
+}
+
+#[test]
+fn explain_knows_every_code() {
+    let s = Sandbox::new();
+    let all = s.birsim(&["explain"]);
+    all.exits(0);
+    assert!(all.stdout.lines().count() > 30);
+    for line in all.stdout.lines() {
+        let code = line.split_whitespace().next().unwrap();
+        s.birsim(&["explain", code]).exits(0);
+    }
+    let one = s.birsim(&["explain", "s001"]);
+    one.exits(0);
+    assert!(one.stdout.starts_with("BIR-S001: ") && one.stdout.contains("exit code 3"), "{}", one.stdout);
+    s.birsim(&["explain", "X999"]).exits(2).says("BIR-F008", "X999");
+}
+
+#[test]
+fn compare_is_the_golden_check_alone() {
+    let s = Sandbox::new();
+    s.write("a.npy", square([1.0, 2.0, 3.0, 4.0]));
+    s.write("b.npy", square([1.0, 2.0, 3.0, 4.5]));
+    s.write("c.npy", npy("<f4", false, "(4,)", &f32s(&[1.0, 2.0, 3.0, 4.0])));
+    s.birsim(&["compare", "a.npy", "a.npy"]).exits(0);
+    let ran = s.birsim(&["compare", "a.npy", "b.npy"]);
+    ran.exits(1);
+    assert!(ran.stdout.contains("[1, 1]: got 4.0, golden 4.5"), "{}", ran.stdout);
+    s.birsim(&["compare", "a.npy", "b.npy", "--atol", "0.5"]).exits(0);
+    s.birsim(&["compare", "a.npy", "c.npy"]).exits(1);
+    s.birsim(&["compare", "a.npy", "c.npy", "--flatten"]).exits(0);
+    s.birsim(&["compare", "a.npy", "none.npy"]).exits(2).says("BIR-F001", "none.npy");
+}
+
+#[test]
+fn inspect_shows_tensors_opcodes_and_engines() {
+    let s = ready();
+    let text = s.birsim(&["inspect", "p.json"]);
+    text.exits(0);
+    for part in ["ExternalInput float32 2 x 2", "DMACopy 1", "DMA"] {
+        assert!(text.stdout.contains(part), "'{part}' in\n{}", text.stdout);
+    }
+    let json: serde_json::Value = serde_json::from_str(&s.birsim(&["inspect", "p.json", "--json"]).stdout).unwrap();
+    assert_eq!(json["tensors"][0]["name"], "x");
+    assert_eq!(json["opcodes"]["DMACopy"], 1);
+}
+
+#[test]
+fn colours_are_for_terminals_unless_asked_for() {
+    let s = Sandbox::new();
+    assert!(!s.birsim(&["explain", "X1"]).stderr.contains('\x1b'));
+    assert!(s.birsim(&["--color", "always", "explain", "X1"]).stderr.contains("\x1b[1;31merror"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_panic() {
+    let shell = format!("{} ops --json | head -n 1", env!("CARGO_BIN_EXE_birsim"));
+    let out = std::process::Command::new("sh").args(["-c", &shell]).output().unwrap();
+    assert_eq!(String::from_utf8(out.stdout).unwrap(), "[\n");
+    assert_eq!(String::from_utf8(out.stderr).unwrap(), "");
+}

@@ -1,0 +1,176 @@
+//! Helpers of the command-line tests: a sandbox folder, tensor files, small programs.
+#![allow(dead_code)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a finished command left behind.
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    /// Asserts the exit code, with everything printed on failure.
+    #[track_caller]
+    pub fn exits(&self, code: i32) -> &Self {
+        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Asserts one error of this code on stderr, whose text holds `text`, and no trace of a panic.
+    #[track_caller]
+    pub fn says(&self, code: &str, text: &str) -> &Self {
+        assert_eq!(self.stderr.matches("error: BIR-").count(), 1, "{}", self.stderr);
+        assert!(
+            self.stderr.contains(code) && self.stderr.contains(text),
+            "want {code} and '{text}' in\n{}",
+            self.stderr
+        );
+        for part in ["\n  rule:  ", "\n  help:  "] {
+            assert!(self.stderr.contains(part), "{part} is missing in\n{}", self.stderr);
+        }
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self
+    }
+}
+
+/// A folder of its own for one test.
+pub struct Sandbox(pub tempfile::TempDir);
+
+impl Sandbox {
+    pub fn new() -> Self {
+        Sandbox(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// Runs the command inside the sandbox.
+    pub fn birsim(&self, args: &[&str]) -> Ran {
+        self.birsim_with(args, b"")
+    }
+
+    /// Same, with standard input.
+    pub fn birsim_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_birsim"))
+            .args(args)
+            .current_dir(self.0.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A command that does not read its input closes the pipe early.
+        let _ = child.stdin.take().unwrap().write_all(stdin);
+        let out = child.wait_with_output().unwrap();
+        Ran {
+            code: out.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(out.stdout).unwrap(),
+            stderr: String::from_utf8(out.stderr).unwrap(),
+        }
+    }
+
+    /// Names of everything in a folder, sorted; empty when it does not exist.
+    pub fn list(&self, folder: &str) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.path(folder)) else { return Vec::new() };
+        let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    pub fn report(&self, name: &str) -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(self.path(name)).unwrap()).unwrap()
+    }
+}
+
+/// A `.npy` file with any header text.
+pub fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+    let order = if fortran { "True" } else { "False" };
+    let text = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
+    let mut out = b"\x93NUMPY\x01\x00".to_vec();
+    out.extend((text.len() as u16).to_le_bytes());
+    out.extend(text.as_bytes());
+    out.extend(data);
+    out
+}
+
+/// Little-endian float32 bytes.
+pub fn f32s(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+/// A 2 x 2 float32 `.npy` file.
+pub fn square(values: [f32; 4]) -> Vec<u8> {
+    npy("<f4", false, "(2, 2)", &f32s(&values))
+}
+
+/// One DRAM tensor as JSON text.
+pub fn dram(name: &str, kind: &str, dtype: &str, shape: [usize; 2], size: usize, file: &str) -> String {
+    format!(
+        r#"{{"Skind": "memory_location_set", "name": "{name}_set", "kind": "{kind}", "addr_space": "Local",
+            "dtype": "{dtype}", "partition_dim": 0, "tensor_shape": [{r}, {c}], "file": "{file}", "memorylocations": [
+            {{"Skind": "memory_location", "name": "{name}", "type": "DRAM", "dims": [{r}, {bytes}], "addr": 0, "base": 0,
+              "bank": 0, "allocated": false, "tensor_id": 0}}]}}"#,
+        r = shape[0],
+        c = shape[1],
+        bytes = shape[1] * size,
+    )
+}
+
+/// An access pattern over a whole 2 x 2 tensor, starting at `offset`.
+pub fn ap(name: &str, dtype: &str, offset: i64) -> String {
+    format!(
+        r#"{{"kind": "physical_ap", "memref": "{name}", "memsetref": "{name}_set", "dtype": "{dtype}",
+            "offset": {offset}, "ap": [[2, 2], [1, 2]]}}"#
+    )
+}
+
+/// A module with one block.
+pub fn module(allocations: &[String], instructions: &[String]) -> String {
+    format!(
+        r#"{{"version": 2, "arch": "gen3", "attributes": {{"neuron_core_id": 0}}, "functions": [{{"name": "main",
+            "attributes": {{}}, "allocations": [{}], "blocks": [{{"name": "Block1", "instructions": [{}]}}]}}],
+            "queues": []}}"#,
+        allocations.join(",\n"),
+        instructions.join(",\n"),
+    )
+}
+
+/// A DMACopy between two 2 x 2 tensors.
+pub fn copy(name: &str, from: &str, to: &str, dtype: &str) -> String {
+    let (from, to) = (ap(from, dtype, 0), ap(to, dtype, 0));
+    format!(
+        r#"{{"name": "{name}", "opcode": "DMACopy", "engine": "DMA", "ins": [{from}], "outs": [{to}], "mode": "Copy"}}"#
+    )
+}
+
+/// The program of most tests: `o = x`, both 2 x 2 of `dtype`.
+pub fn identity(dtype: &str, size: usize, output: &str) -> String {
+    let allocations =
+        [dram("x", "ExternalInput", dtype, [2, 2], size, ""), dram(output, "ExternalOutput", dtype, [2, 2], size, "")];
+    module(&allocations, &[copy("I-0", "x", output, dtype)])
+}
+
+/// A sandbox with `p.json` (the float32 identity) and its input `x.npy`.
+pub fn ready() -> Sandbox {
+    let s = Sandbox::new();
+    s.write("p.json", identity("float32", 4, "o"));
+    s.write("x.npy", square([1.0, 2.0, 3.0, 4.0]));
+    s
+}
+
+/// Root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
