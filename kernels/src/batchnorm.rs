@@ -25,33 +25,61 @@ pub fn bn_stats(p: &BnStats, src: &Src, dst: &Dst, profile: &Profile) -> Result<
         return Err(Error::new(Code::S008, "apply_transpose works on whole tiles of 32 partitions x 32 elements")
             .received(format!("{} x {len}", src.lanes())));
     }
-    for_lanes(dst.lanes(), src.len(), dst.pattern().lanes_disjoint(), |lane| {
-        let (mut n, mut mean, mut m2) = (0.0f32, [0.0f32; 2], [0.0f32; 2]);
-        let mut buf = [0.0f32; CHUNK];
+    let read = |lane: usize, at: usize, out: &mut [f32]| {
+        if transpose { read_transposed(src, lane, at, out) } else { src.read_f32(lane, at, out) }
+    };
+    for_lanes(dst.lanes().div_ceil(TOGETHER), src.len(), dst.pattern().lanes_disjoint(), |group| {
+        let first = group * TOGETHER;
+        let lanes = TOGETHER.min(dst.lanes() - first);
+        // Partition after partition: [mean, M2] of the even and the odd half.
+        let (mut mean, mut m2) = ([[0.0f32; 2]; TOGETHER], [[0.0f32; 2]; TOGETHER]);
+        let mut bufs = [[0.0f32; CHUNK]; TOGETHER];
+        let mut n = 0.0f32;
         chunks(len, |at, count| {
-            let values = &mut buf[..count];
-            if transpose {
-                read_transposed(src, lane, at, values);
-            } else {
-                src.read_f32(lane, at, values);
+            for (i, buf) in bufs[..lanes].iter_mut().enumerate() {
+                read(first + i, at, &mut buf[..count]);
             }
             // A piece has an even length unless it is the last, so pairs never straddle two pieces.
-            for pair in values.chunks(2) {
+            for at in 0..count / 2 {
                 n += 1.0;
-                let r = 1.0 / n;
-                for (half, x) in pair.iter().enumerate() {
-                    let old = mean[half];
-                    let new = (1.0 - r) * old + r * x;
-                    mean[half] = new;
-                    m2[half] += (x - new) * (x - old);
+                let x = std::array::from_fn(|l| [bufs[l][2 * at], bufs[l][2 * at + 1]]);
+                welford(1.0 / n, &x, &mut mean, &mut m2);
+            }
+            if count % 2 == 1 {
+                n += 1.0;
+                // The odd half sees no element: it keeps what it has.
+                let odd = (mean, m2);
+                let x = std::array::from_fn(|l| [bufs[l][count - 1], 0.0]);
+                welford(1.0 / n, &x, &mut mean, &mut m2);
+                for l in 0..TOGETHER {
+                    (mean[l][1], m2[l][1]) = (odd.0[l][1], odd.1[l][1]);
                 }
             }
             Ok(())
         })?;
-        let out = [len.div_ceil(2) as f32, mean[0], m2[0], (len / 2) as f32, mean[1], m2[1]];
-        dst.write_f32(lane, 0, &out, profile.fp8());
+        for l in 0..lanes {
+            let counts = [len.div_ceil(2) as f32, (len / 2) as f32];
+            let out = [counts[0], mean[l][0], m2[l][0], counts[1], mean[l][1], m2[l][1]];
+            dst.write_f32(first + l, 0, &out, profile.fp8());
+        }
         Ok(())
     })
+}
+
+/// Partitions whose recurrences run side by side: one alone waits for its own last result.
+const TOGETHER: usize = 8;
+
+/// One step of the recurrence for both halves of several partitions.
+#[inline(always)]
+fn welford(r: f32, x: &[[f32; 2]; TOGETHER], mean: &mut [[f32; 2]; TOGETHER], m2: &mut [[f32; 2]; TOGETHER]) {
+    for l in 0..TOGETHER {
+        for h in 0..2 {
+            let old = mean[l][h];
+            let new = (1.0 - r) * old + r * x[l][h];
+            mean[l][h] = new;
+            m2[l][h] += (x[l][h] - new) * (x[l][h] - old);
+        }
+    }
 }
 
 /// Elements `at..` of `lane` after the tile transposition. `at` is a multiple of 32.

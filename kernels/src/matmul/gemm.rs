@@ -1,5 +1,6 @@
 //! The inner loops: one accumulator chain per output, k ascending, one rounding per step, on every path.
 
+use super::pack::{Packed, sized};
 use crate::isa::Isa;
 use rayon::prelude::*;
 
@@ -15,6 +16,9 @@ pub struct Tile {
 /// Largest tile of any path.
 const MAX_TILE: usize = 12 * 32;
 
+/// Panels that are packed together: finding a row's memory costs as much as copying one panel's worth of it.
+const STRIP: usize = 4;
+
 /// Below this many multiply-adds per thread a product stays on fewer threads.
 const PARALLEL_FROM: usize = 1 << 20;
 
@@ -29,8 +33,19 @@ impl Isa {
     }
 }
 
-/// C\[m\]\[n\] from packed sides: `a` in blocks of tile rows, `b` in panels of tile columns.
-pub(crate) fn multiply(isa: Isa, k: usize, m: usize, n: usize, a: &[f32], b: &[f32], c: &mut [f32]) {
+/// C\[m\]\[n\] of a stationary side `a` and a moving side `b`, row-major. `abuf` and `bbuf` are scratch space.
+///
+/// Threads share the columns: each packs its own panels of `b` and multiplies them while they are in its cache.
+pub(crate) fn multiply(
+    isa: Isa,
+    a: &impl Packed,
+    b: &impl Packed,
+    c: &mut [f32],
+    abuf: &mut Vec<f32>,
+    bbuf: &mut Vec<f32>,
+) {
+    let isa = if isa.runs_here() { isa } else { Isa::Scalar };
+    let (k, m, n) = (a.depth(), a.columns(), b.columns());
     if m == 0 || n == 0 {
         return;
     }
@@ -40,51 +55,78 @@ pub(crate) fn multiply(isa: Isa, k: usize, m: usize, n: usize, a: &[f32], b: &[f
     }
     let tile = isa.tile();
     let blocks = m.div_ceil(tile.rows);
-    let threads = rayon::current_num_threads().min(k * m * n / PARALLEL_FROM).min(blocks).max(1);
-    let per = blocks.div_ceil(threads);
-    let work = |(g, rows): (usize, &mut [f32])| {
-        let first = g * per * tile.rows;
-        for (panel, b) in b.chunks_exact(k * tile.cols).take(n.div_ceil(tile.cols)).enumerate() {
-            let col = panel * tile.cols;
+    let panels = n.div_ceil(tile.cols);
+    let abuf = sized(abuf, blocks * k * tile.rows);
+    a.pack(tile.rows, 0, m, abuf);
+    let bbuf = sized(bbuf, panels * k * tile.cols);
+    let c = Output { ptr: c.as_mut_ptr(), len: c.len(), stride: n };
+    let abuf = &*abuf;
+    let work = |(strip, b_packed): (usize, &mut [f32])| {
+        let first = strip * STRIP * tile.cols;
+        b.pack(tile.cols, first, (STRIP * tile.cols).min(n - first), b_packed);
+        for (panel, b) in b_packed.chunks_exact(k * tile.cols).enumerate() {
+            let col = first + panel * tile.cols;
             let cols = tile.cols.min(n - col);
-            for (i, strip) in rows.chunks_mut(tile.rows * n).enumerate() {
-                let block = first / tile.rows + i;
-                let a = &a[block * k * tile.rows..][..k * tile.rows];
-                run_tile(isa, a, b, &mut strip[col..], n, (m - block * tile.rows).min(tile.rows), cols);
+            for (block, a) in abuf.chunks_exact(k * tile.rows).enumerate() {
+                let row = block * tile.rows;
+                run_tile(isa, a, b, &c, (row, col), (tile.rows.min(m - row), cols));
             }
         }
     };
-    if threads == 1 {
-        work((0, c));
+    let strip_len = STRIP * k * tile.cols;
+    let strips = panels.div_ceil(STRIP);
+    let threads = rayon::current_num_threads().min(k * m * n / PARALLEL_FROM).min(strips);
+    if threads < 2 {
+        bbuf.chunks_mut(strip_len).enumerate().for_each(work);
     } else {
-        c.par_chunks_mut(per * tile.rows * n).enumerate().for_each(work);
+        bbuf.par_chunks_mut(strip_len).with_min_len(strips.div_ceil(2 * threads)).enumerate().for_each(work);
     }
 }
 
-/// One register tile; writes `rows` x `cols` of it to `c`, whose rows are `stride` apart.
+/// The product matrix, written tile by tile from several threads.
+struct Output {
+    ptr: *mut f32,
+    len: usize,
+    stride: usize,
+}
+
+// SAFETY: `multiply` gives every thread its own columns, so no element is written twice, and nothing reads before all
+// threads have ended.
+unsafe impl Sync for Output {}
+
+impl Output {
+    /// Start of a `rows` x `cols` tile at (row, col), proven to lie inside the matrix.
+    fn tile(&self, (row, col): (usize, usize), (rows, cols): (usize, usize)) -> *mut f32 {
+        assert!(rows > 0 && col + cols <= self.stride && (row + rows) * self.stride <= self.len);
+        // SAFETY: row * stride + col < len by the line above.
+        unsafe { self.ptr.add(row * self.stride + col) }
+    }
+}
+
+/// One register tile at `at`, of which `size` lies inside the matrix.
 #[inline]
-fn run_tile(isa: Isa, a: &[f32], b: &[f32], c: &mut [f32], stride: usize, rows: usize, cols: usize) {
+fn run_tile(isa: Isa, a: &[f32], b: &[f32], c: &Output, at: (usize, usize), size: (usize, usize)) {
+    let start = c.tile(at, size);
     let tile = isa.tile();
+    #[cfg(target_arch = "x86_64")]
+    if isa == Isa::Avx512 && size == (tile.rows, tile.cols) {
+        // SAFETY: `multiply` checked the CPU; `Output::tile` proved the whole tile to lie inside the matrix.
+        unsafe { x86::avx512_tile(a, b, start, c.stride) };
+        return;
+    }
     let mut whole = [0.0f32; MAX_TILE];
     match isa {
-        Isa::Scalar => scalar_tile(a, b, &mut whole),
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `Isa` values beyond Scalar are only used after `runs_here` has found their CPU features.
+        // SAFETY: `multiply` checked the CPU.
         Isa::Avx2 => unsafe { x86::avx2_tile(a, b, &mut whole) },
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 if rows == tile.rows && cols == tile.cols && c.len() >= (rows - 1) * stride + cols => {
-            // SAFETY: CPU features as above; the guard proves that every row of the tile lies inside `c`.
-            unsafe { x86::avx512_tile(a, b, c.as_mut_ptr(), stride) };
-            return;
-        }
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: CPU features as above; `whole` holds 12 rows of 32.
+        // SAFETY: `multiply` checked the CPU; `whole` holds 12 rows of 32.
         Isa::Avx512 => unsafe { x86::avx512_tile(a, b, whole.as_mut_ptr(), tile.cols) },
-        #[cfg(not(target_arch = "x86_64"))]
         _ => scalar_tile(a, b, &mut whole),
     }
-    for r in 0..rows {
-        c[r * stride..][..cols].copy_from_slice(&whole[r * tile.cols..][..cols]);
+    for (r, row) in whole.chunks_exact(tile.cols).take(size.0).enumerate() {
+        // SAFETY: row r of the tile lies inside the matrix, as above, and `row` is at least `size.1` long.
+        unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), start.add(r * c.stride), size.1) };
     }
 }
 

@@ -15,9 +15,9 @@ pub use crate::isa::Isa;
 pub use gemm::Tile;
 pub use psum::{Marks, store_row};
 
-pub(crate) use gemm::multiply;
+use gemm::multiply;
 use pack::Side;
-pub(crate) use pack::{Blocks, Packed, Panels, clear};
+pub(crate) use pack::{Packed, pad};
 
 crate::named_enum! {
     /// Performance mode of the PE array.
@@ -214,14 +214,10 @@ pub fn matmult_sparse(ifmap: &Src, weights: &Src, tags: &Src) -> Result<()> {
 }
 
 /// Packs both sides and multiplies.
-pub(crate) fn product(a: &impl Blocks, b: &impl Panels, out: &mut Product, isa: Isa) {
-    let tile = isa.tile();
-    let (k, m, n) = (a.depth(), a.columns(), b.columns());
-    out.shape(m, n);
+pub(crate) fn product(a: &impl Packed, b: &impl Packed, out: &mut Product, isa: Isa) {
+    out.shape(a.columns(), b.columns());
     let (values, wbuf, ibuf) = out.parts();
-    a.pack(tile.rows, wbuf);
-    b.pack(tile.cols, ibuf);
-    multiply(isa, k, m, n, wbuf, ibuf, values);
+    multiply(isa, a, b, values, wbuf, ibuf);
 }
 
 pub(crate) fn check_sizes(p: &Matmult, k: usize, m: usize, n: usize) -> Result<()> {

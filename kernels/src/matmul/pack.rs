@@ -1,4 +1,4 @@
-//! Packing: operands are widened to float32 once, into the blocks and panels the inner loop reads in order.
+//! Packing: operands are widened to float32 once, into the groups of columns the inner loop reads in order.
 //!
 //! Layout of a packed side with width w: for each group of w columns, for each k, w neighbouring values; the last
 //! group is padded with zeros, whose products are computed and dropped.
@@ -7,19 +7,30 @@ use crate::Dtype;
 use crate::access::{CHUNK, Src};
 use crate::cast::round_f32r;
 
-/// The stationary side: packed in blocks as high as the register tile.
-pub(crate) trait Blocks: Packed {}
-/// The moving side: packed in panels as wide as the register tile.
-pub(crate) trait Panels: Packed {}
-
-/// A matrix \[depth\]\[columns\] that can be packed.
-pub(crate) trait Packed {
+/// A matrix \[depth\]\[columns\] that can be packed. Columns become rows or columns of the product.
+pub(crate) trait Packed: Sync {
     /// Length of the contraction.
     fn depth(&self) -> usize;
-    /// Columns: rows or columns of the product.
+    /// Columns of the matrix.
     fn columns(&self) -> usize;
-    /// Writes `columns.div_ceil(width)` groups of depth * width values.
-    fn pack(&self, width: usize, out: &mut Vec<f32>);
+    /// Packs columns `first..first + n` into as many groups of depth * width values; `first` is a multiple of `width`.
+    fn pack(&self, width: usize, first: usize, n: usize, out: &mut [f32]);
+}
+
+/// A buffer of at least `len` values, contents arbitrary.
+pub(crate) fn sized(buf: &mut Vec<f32>, len: usize) -> &mut [f32] {
+    if buf.len() < len {
+        buf.resize(len, 0.0);
+    }
+    &mut buf[..len]
+}
+
+/// Zeroes the last group when `n` columns leave part of it empty.
+pub(crate) fn pad(width: usize, n: usize, depth: usize, out: &mut [f32]) {
+    if !n.is_multiple_of(width) {
+        let last = n / width * depth * width;
+        out[last..last + depth * width].fill(0.0);
+    }
 }
 
 /// How the elements of a lane map to (row of the contraction, column).
@@ -70,9 +81,6 @@ impl<'a> Side<'a> {
     }
 }
 
-impl Blocks for Side<'_> {}
-impl Panels for Side<'_> {}
-
 impl Packed for Side<'_> {
     fn depth(&self) -> usize {
         self.src.lanes() * if self.order == Order::Plain { 1 } else { 2 }
@@ -82,66 +90,86 @@ impl Packed for Side<'_> {
         self.columns
     }
 
-    fn pack(&self, width: usize, out: &mut Vec<f32>) {
+    fn pack(&self, width: usize, first: usize, n: usize, out: &mut [f32]) {
         let depth = self.depth();
-        clear(out, depth, self.columns, width);
-        let plain_f32 = self.src.dtype() == Dtype::Float32 && self.zero.is_none() && self.order == Order::Plain;
+        pad(width, n, depth, out);
+        let raw = self.src.dtype() == Dtype::Float32 && self.zero.is_none() && !self.round;
         let mut buf = [0.0f32; CHUNK];
         for lane in 0..self.src.lanes() {
-            let len = self.src.lane_len();
-            let mut at = 0;
-            while at < len {
-                let n = CHUNK.min(len - at);
-                if plain_f32 {
-                    self.src.with_bytes(lane, at, n, |b| {
-                        spread(out, depth, width, lane, at, n, |i, v| {
-                            for (v, e) in v.iter_mut().zip(b[4 * i..].chunks_exact(4)) {
-                                *v = f32::from_le_bytes([e[0], e[1], e[2], e[3]]);
-                            }
-                        });
+            match self.order {
+                Order::Plain if raw => self.copy_row(width, lane, first, n, out),
+                Order::Plain => self.elements(lane, first, n, &mut buf, |c, values| {
+                    spread(out, depth, width, lane, c - first, values.len(), |i, v| {
+                        copy_short(bytemuck::cast_slice_mut(v), bytemuck::cast_slice(&values[i..]));
                     });
-                } else {
-                    let buf = &mut buf[..n];
-                    self.values(lane, at, buf);
-                    self.place(out, depth, width, lane, at, buf);
+                }),
+                Order::Halves => {
+                    for half in 0..2 {
+                        let from = half * self.columns + first;
+                        self.elements(lane, from, n, &mut buf, |e, values| {
+                            spread(out, depth, width, 2 * lane + half, e - from, values.len(), |i, v| {
+                                copy_short(bytemuck::cast_slice_mut(v), bytemuck::cast_slice(&values[i..]));
+                            });
+                        });
+                    }
                 }
-                at += n;
+                Order::Pairs(reversed) => {
+                    let from = if reversed { self.columns - first - n } else { first };
+                    self.elements(lane, 2 * from, 2 * n, &mut buf, |e, values| {
+                        for (i, v) in values.iter().enumerate() {
+                            let (half, c) = ((e + i) % 2, (e + i) / 2 - from);
+                            let c = if reversed { n - 1 - c } else { c };
+                            out[(c / width * depth + 2 * lane + half) * width + c % width] = *v;
+                        }
+                    });
+                }
             }
         }
     }
 }
 
 impl Side<'_> {
-    fn place(&self, out: &mut [f32], depth: usize, width: usize, lane: usize, at: usize, values: &[f32]) {
-        match self.order {
-            Order::Plain => spread(out, depth, width, lane, at, values.len(), |i, v| {
-                v.copy_from_slice(&values[i..i + v.len()]);
-            }),
-            Order::Halves | Order::Pairs(_) => {
-                for (i, v) in values.iter().enumerate() {
-                    let e = at + i;
-                    let (half, c) = match self.order {
-                        Order::Pairs(false) => (e % 2, e / 2),
-                        Order::Pairs(true) => (e % 2, self.columns - 1 - e / 2),
-                        _ => (e / self.columns, e % self.columns),
-                    };
-                    out[(c / width * depth + 2 * lane + half) * width + c % width] = *v;
-                }
-            }
+    /// Widened elements `first..first + n` of a lane, in pieces: `f(first element of the piece, values)`.
+    fn elements(&self, lane: usize, first: usize, n: usize, buf: &mut [f32; CHUNK], mut f: impl FnMut(usize, &[f32])) {
+        let mut at = first;
+        while at < first + n {
+            let values = &mut buf[..CHUNK.min(first + n - at)];
+            self.values(lane, at, values);
+            f(at, values);
+            at += values.len();
+        }
+    }
+
+    /// float32 elements are copied without a stop on the way.
+    fn copy_row(&self, width: usize, lane: usize, first: usize, n: usize, out: &mut [f32]) {
+        let depth = self.depth();
+        let mut at = 0;
+        while at < n {
+            let count = CHUNK.min(n - at);
+            self.src.with_bytes(lane, first + at, count, |b| {
+                spread(out, depth, width, lane, at, count, |i, v| {
+                    copy_short(bytemuck::cast_slice_mut(v), &b[4 * i..]);
+                });
+            });
+            at += count;
         }
     }
 }
 
-/// Sizes the buffer and zeroes the padding of the last group.
-pub(crate) fn clear(out: &mut Vec<f32>, depth: usize, columns: usize, width: usize) {
-    let groups = columns.div_ceil(width);
-    let need = groups * depth * width;
-    if out.len() < need {
-        out.resize(need, 0.0);
+/// Fills `to` from the front of `from`. The groups of every path have a length the compiler knows.
+#[inline(always)]
+fn copy_short(to: &mut [u8], from: &[u8]) {
+    let from = &from[..to.len()];
+    macro_rules! sizes {
+        ($($n:literal)*) => {
+            $(if let (Ok(t), Ok(f)) = (<&mut [u8; $n]>::try_from(&mut *to), <&[u8; $n]>::try_from(from)) {
+                *t = *f;
+                return;
+            })*
+        };
     }
-    if !columns.is_multiple_of(width) {
-        out[(groups - 1) * depth * width..need].fill(0.0);
-    }
+    sizes!(128 48 64 24);
+    to.copy_from_slice(from);
 }
 
 /// Calls `f(index in the run, destination)` for the pieces of row k's columns `at..at + n`.
@@ -155,12 +183,14 @@ pub(crate) fn spread(
     n: usize,
     mut f: impl FnMut(usize, &mut [f32]),
 ) {
+    let (mut group, mut within) = if at == 0 { (0, 0) } else { (at / width, at % width) };
     let mut i = 0;
     while i < n {
-        let c = at + i;
-        let count = (width - c % width).min(n - i);
-        let base = (c / width * depth + k) * width + c % width;
+        let count = (width - within).min(n - i);
+        let base = (group * depth + k) * width + within;
         f(i, &mut out[base..base + count]);
         i += count;
+        group += 1;
+        within = 0;
     }
 }

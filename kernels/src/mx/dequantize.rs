@@ -3,7 +3,7 @@
 use super::{BLOCK, check_scales, scale_slot};
 use crate::access::{CHUNK, Src};
 use crate::cast;
-use crate::matmul::{Blocks, Packed, Panels, clear};
+use crate::matmul::{Packed, pad};
 use crate::{Code, Error, Result};
 
 /// Containers handled per step.
@@ -55,9 +55,6 @@ impl<'a> Side<'a> {
     }
 }
 
-impl Blocks for Side<'_> {}
-impl Panels for Side<'_> {}
-
 impl Packed for Side<'_> {
     fn depth(&self) -> usize {
         4 * self.data.lanes()
@@ -67,15 +64,15 @@ impl Packed for Side<'_> {
         self.data.lane_len()
     }
 
-    fn pack(&self, width: usize, out: &mut Vec<f32>) {
+    fn pack(&self, width: usize, first: usize, n: usize, out: &mut [f32]) {
         let depth = self.depth();
-        clear(out, depth, self.columns(), width);
+        pad(width, n, depth, out);
         let mut buf = [0.0f32; CHUNK];
         for lane in 0..self.data.lanes() {
-            for start in (0..self.columns()).step_by(STEP) {
-                let n = STEP.min(self.columns() - start);
-                self.values(lane, start, &mut buf[..4 * n]);
-                for (i, v) in buf[..4 * n].as_chunks::<4>().0.iter().enumerate() {
+            for start in (0..n).step_by(STEP) {
+                let count = STEP.min(n - start);
+                self.values(lane, first + start, &mut buf[..4 * count]);
+                for (i, v) in buf[..4 * count].as_chunks::<4>().0.iter().enumerate() {
                     let c = start + i;
                     let base = (c / width * depth + 4 * lane) * width + c % width;
                     for (q, v) in v.iter().enumerate() {

@@ -46,7 +46,7 @@ pub fn quantize_mx(_: &QuantizeMx, src: &Src, data: &Dst, scales: &Dst, profile:
             for (lane, v) in values.iter_mut().enumerate() {
                 src.read_f32(row * BLOCK + lane, 4 * start, &mut v[..4 * n]);
             }
-            let shared: [u8; STEP] = std::array::from_fn(|c| if c < n { exponent(&values, c, bias, floor) } else { 0 });
+            let shared = exponents(&values, bias, floor);
             scales.with_bytes_out(scale_slot(row), start, n, |b| b.copy_from_slice(&shared[..n]));
             for (lane, v) in values.iter_mut().enumerate() {
                 for (v, e) in v.as_chunks_mut::<4>().0.iter_mut().zip(shared).take(n) {
@@ -62,9 +62,20 @@ pub fn quantize_mx(_: &QuantizeMx, src: &Src, data: &Dst, scales: &Dst, profile:
     })
 }
 
-/// E8M0 byte of container `c`: the largest biased exponent of its 32 values, less `bias`, at least `floor`.
+/// E8M0 bytes of all containers: the largest biased exponent of their 32 values, less `bias`, at least `floor`.
 #[inline]
-fn exponent(values: &[[f32; 4 * STEP]; BLOCK], c: usize, bias: u32, floor: u32) -> u8 {
-    let top = values.iter().flat_map(|v| &v[4 * c..4 * c + 4]).fold(0, |m, v| m.max(v.to_bits() >> 23 & 0xFF));
-    top.saturating_sub(bias).max(floor) as u8
+fn exponents(values: &[[f32; 4 * STEP]; BLOCK], bias: u32, floor: u32) -> [u8; STEP] {
+    // Without the sign the largest bit pattern has the largest exponent.
+    let mut top = [0u32; 4 * STEP];
+    for v in values {
+        for (t, v) in top.iter_mut().zip(v) {
+            *t = (*t).max(v.to_bits() & 0x7FFF_FFFF);
+        }
+    }
+    let mut out = [0u8; STEP];
+    for (o, t) in out.iter_mut().zip(top.as_chunks::<4>().0) {
+        let exponent = t[0].max(t[1]).max(t[2].max(t[3])) >> 23;
+        *o = exponent.saturating_sub(bias).max(floor) as u8;
+    }
+    out
 }
