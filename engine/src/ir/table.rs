@@ -212,6 +212,20 @@ impl Default {
     }
 }
 
+impl Default {
+    /// Whether a value is this default, bit for bit.
+    pub fn is(self, value: &Value) -> bool {
+        match (self, value) {
+            (Default::Bool(d), Value::Bool(v)) => d == *v,
+            (Default::Int(d), Value::Int(v)) => d == *v,
+            (Default::Float(d), Value::Float(v)) => d.to_bits() == v.to_bits(),
+            (Default::Enum(d), Value::Enum(v)) => d == *v,
+            (Default::Str(d), Value::Str(v)) => d == v,
+            _ => false,
+        }
+    }
+}
+
 /// One own key of an opcode.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {

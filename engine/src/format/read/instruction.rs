@@ -152,7 +152,11 @@ fn own_keys(cx: &Context, i: &mut Instruction, own: Vec<(Key<'_>, Json)>) -> Res
         };
         match index {
             Some(_) if json.is_null() => {}
-            Some(n) => i.fields[n] = Some(field::convert(cx, &row.fields[n], json)?),
+            // A default that is written out means the same as one that is left out.
+            Some(n) => {
+                let v = field::convert(cx, &row.fields[n], json)?;
+                i.fields[n] = Some(v).filter(|v| !row.fields[n].default.is(v));
+            }
             None if i.opcode.is_matmul() && &*key == "start_tensor_calc" => start = json.as_bool(),
             None if i.opcode.is_matmul() && &*key == "stop_tensor_calc" => stop = json.as_bool(),
             None if i.opcode == Opcode::DynamicForLoop && matches!(&*key, "lb" | "ub" | "stride") => {
