@@ -150,6 +150,8 @@ pub enum FieldType {
     Enum(&'static EnumDef),
     /// List of integers or expressions.
     Ints,
+    /// List of expressions; like [`FieldType::Ints`], but constants are written as expressions too.
+    Exprs,
     /// List of numbers.
     Floats,
     /// List of texts.

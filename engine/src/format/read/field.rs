@@ -46,7 +46,7 @@ pub(super) fn convert(cx: &Context, field: &Field, json: Json) -> Result<Value> 
         },
         FieldType::Str => text(cx, json).map(Value::Str),
         FieldType::Enum(def) => ordinal(cx, def, &json).map(Value::Enum),
-        FieldType::Ints => each(cx, json, |e| expr(cx, e)).map(Value::Ints),
+        FieldType::Ints | FieldType::Exprs => each(cx, json, |e| expr(cx, e)).map(Value::Ints),
         FieldType::Floats => each(cx, json, |e| float(cx, &e)).map(Value::Floats),
         FieldType::Strs => match json {
             Json::String(one) => Ok(Value::Strs(vec![one])),

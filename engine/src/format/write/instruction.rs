@@ -144,6 +144,7 @@ fn own(opcode: Opcode, ty: FieldType, value: &Value) -> Json {
         (_, Value::Enum(o)) => (*o).into(),
         (_, Value::Enums(list)) => list.clone().into(),
         (_, Value::Expr(e)) => expr(e),
+        (FieldType::Exprs, Value::Ints(list)) => list.iter().map(expr).collect(),
         (_, Value::Ints(list)) => list.iter().map(constant_or_expr).collect(),
         (_, Value::Floats(list)) => list.iter().map(|x| float(*x)).collect(),
         (_, Value::Strs(list)) => list.clone().into(),

@@ -26,7 +26,7 @@ rows! {
         can_read_uninit: Ty::Bool => Def::Bool(false);
         is_local: Ty::Bool => Def::Bool(false);
         pipe_id: Ty::U32 => Def::Int(0);
-        recv_from_rank: Ty::Ints => Def::Absent;
+        recv_from_rank: Ty::Exprs => Def::Absent;
         send_to_rank: Ty::Expr => Def::Absent;
         initial_corebarrier: Ty::Bool => Def::Bool(true);
         permute_chain: Ty::Json => Def::Absent;

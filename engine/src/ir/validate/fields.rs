@@ -18,7 +18,7 @@ fn fits(ty: FieldType, value: &Value) -> bool {
             | (FieldType::Str, Value::Str(_))
             | (FieldType::Enum(_), Value::Enum(_))
             | (FieldType::Enums(_), Value::Enums(_))
-            | (FieldType::Ints, Value::Ints(_))
+            | (FieldType::Ints | FieldType::Exprs, Value::Ints(_))
             | (FieldType::Floats, Value::Floats(_))
             | (FieldType::Strs, Value::Strs(_))
             | (FieldType::Pairs, Value::Pairs(_))
