@@ -1,1 +1,3 @@
-//! birsim-tests
+//! Helpers of the cross-crate tests.
+
+pub mod cases;
