@@ -7,11 +7,11 @@ use crate::{Code, Error, Result};
 use birsim_kernels::access::Src;
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::cast::MemoryReductionOp;
-use birsim_kernels::dma;
+use birsim_kernels::{copy as kernel, dma};
 
 /// GenericCopy (1), AbstractCopy (3), Load (19), Save (22), TensorCopy (23), DMADescriptorCopy (69).
 pub fn copy(cx: &mut Cx) -> Result<()> {
-    dma::accumulate_copy(MemoryReductionOp::Copy, &cx.src(0)?, &cx.dst(0)?, cx.profile())
+    kernel::copy(&cx.src(0)?, &cx.dst(0)?, cx.profile())
 }
 
 /// DMACopy (32): four modes.

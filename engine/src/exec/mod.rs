@@ -3,13 +3,17 @@
 //! This is the only place that joins patterns with arena memory.
 
 pub mod activation;
+pub mod batchnorm;
 pub mod control;
 pub mod copy;
+pub mod elementwise;
 pub mod fill;
+pub mod indirect;
 pub mod pe;
 pub mod random;
 pub mod registers;
 mod resolve;
+pub mod search;
 pub mod select;
 
 pub use resolve::Resolved;
@@ -265,6 +269,68 @@ impl<'m, 'w> Cx<'m, 'w> {
         }
         // SAFETY: as in `input_at`; outputs of one instruction are written one after the other.
         unsafe { self.m.arenas[arena].dst(pattern) }.map_err(named)
+    }
+
+    /// Input `k` as a table that indices reach into: a view of its whole location, its pattern, and the address of the
+    /// view's byte 0. The location is copied first when an output lies in it.
+    pub fn table_src(&mut self, k: usize) -> Result<(Src<'w>, Pattern, i64)> {
+        let Some((loc, pattern)) = self.place_of(k)? else { return Err(self.missing("ins", k)) };
+        let place = self.m.places[loc as usize].0.clone();
+        let arena = place.arena as usize;
+        let (lo, hi) = place.extent();
+        self.present(arena, lo, hi)?;
+        let mut shared = false;
+        for o in 0..self.n_outs() {
+            if let Some((other, dst)) = self.place_of(self.n_ins() + o)? {
+                let (a, b) = dst.extent().unwrap_or((0, 0));
+                shared |= self.m.places[other as usize].0.arena == place.arena && a < hi as i64 && (lo as i64) < b;
+            }
+        }
+        let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
+        let whole = place.whole(pattern.dtype())?;
+        if !shared {
+            // SAFETY: as in `input_at`; no output lies in this location.
+            return Ok((unsafe { self.m.arenas[arena].src(whole) }?, pattern, address));
+        }
+        if self.m.run.stage.len() <= k {
+            self.m.run.stage.resize_with(k + 1, Vec::new);
+        }
+        let buffer = &mut self.m.run.stage[k];
+        buffer.resize((hi - lo).div_ceil(8), 0);
+        let bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(buffer.as_mut_slice())[..hi - lo];
+        self.m.arenas[arena].read(lo, bytes);
+        // SAFETY: the staging buffer of this operand is not touched again until the next instruction.
+        let view = unsafe { Src::from_raw(bytes.as_ptr(), bytes.len(), whole.shifted(-(lo as i64))) }?;
+        Ok((view, pattern.shifted(-(lo as i64)), address + lo as i64))
+    }
+
+    /// Output `k` as a table that indices reach into.
+    pub fn table_dst(&mut self, k: usize) -> Result<(Dst<'w>, Pattern, i64)> {
+        let at = self.n_ins() + k;
+        let Some((loc, pattern)) = self.place_of(at)? else { return Err(self.missing("outs", k)) };
+        let place = self.m.places[loc as usize].0.clone();
+        let arena = place.arena as usize;
+        let (lo, hi) = place.extent();
+        self.present(arena, lo, hi)?;
+        let state = &mut self.m.states[loc as usize];
+        if !state.written {
+            *state = LocationState { written: true, first_writer: self.payload };
+        }
+        let whole = place.whole(pattern.dtype())?;
+        let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
+        // SAFETY: as in `input_at`; sources in the same location have been copied by `table_src` or staged.
+        Ok((unsafe { self.m.arenas[arena].dst(whole) }?, pattern, address))
+    }
+
+    /// Touches and accounts a byte range of an arena.
+    fn present(&mut self, arena: usize, lo: usize, hi: usize) -> Result<()> {
+        let fresh = self.m.arenas[arena].touch(lo, hi)?;
+        self.m.run.touch(fresh, &self.m.settings.limits)
+    }
+
+    /// A dynamic operand leaves its tensor and the instruction skips what lies outside (ruling D22).
+    pub fn open(&self) -> bool {
+        self.m.run.open
     }
 
     /// The arena index of output `k`, for shadow updates.

@@ -6,6 +6,7 @@ use crate::ir::{MatmultPerfMode, MemoryType};
 use crate::memory::accumulate::{MacMode, write_product};
 use crate::{Code, Error, Result};
 use birsim_kernels::matmul::{self, Matmult, PeLimits};
+use birsim_kernels::mx;
 
 /// Accumulation flag bits (`matmul-mx.md` 3.1).
 const START: i64 = 1;
@@ -14,9 +15,20 @@ const ACCUMULATE: i64 = 4;
 /// Matmult (8).
 pub fn matmult(cx: &mut Cx) -> Result<()> {
     let (ifmap, weights) = (cx.src(0)?, cx.src(1)?);
+    let p = shared_fields(cx)?;
+    let mode = mac_mode(cx, f::Matmult::accumulation_flag)?;
+    let mut product = std::mem::take(&mut cx.m.run.product);
+    let done = matmul::matmult(&p, &ifmap, &weights, &mut product, cx.profile());
+    let done = done.and_then(|()| store(cx, mode, product.rows(), product.cols(), product.values()));
+    cx.m.run.product = product;
+    done
+}
+
+/// Fields that the matmul family shares; they stand in the same order in every row of it.
+fn shared_fields(cx: &Cx) -> Result<Matmult> {
     let out = cx.out_dtype(0)?;
     let level = u32::from(cx.m.settings.target.arch() as u8);
-    let p = Matmult {
+    Ok(Matmult {
         limits: PeLimits::of(level, out),
         level,
         ifmap_zero: zero_point(cx, f::Matmult::ifmap_quant_offset)?,
@@ -30,13 +42,7 @@ pub fn matmult(cx: &mut Cx) -> Result<()> {
         ],
         tile_size: pair(cx, f::Matmult::tile_size)?,
         tile_position: pair(cx, f::Matmult::tile_position)?,
-    };
-    let mode = mac_mode(cx, f::Matmult::accumulation_flag)?;
-    let mut product = std::mem::take(&mut cx.m.run.product);
-    let done = matmul::matmult(&p, &ifmap, &weights, &mut product, cx.profile());
-    let done = done.and_then(|()| store(cx, mode, product.rows(), product.cols(), product.values()));
-    cx.m.run.product = product;
-    done
+    })
 }
 
 /// Reads the flag byte. START clears the addressed elements (ruling D40), neither flag overwrites.
@@ -90,4 +96,28 @@ fn small(cx: &Cx, field: usize) -> Result<u32> {
 
 fn pair(cx: &Cx, field: usize) -> Result<[i64; 2]> {
     cx.pair_opt(field).map(|p| p.unwrap_or([-1, -1]))
+}
+
+/// MatmultMx (95).
+pub fn matmult_mx(cx: &mut Cx) -> Result<()> {
+    let (ifmap, weights, ifmap_scales, weights_scales) = (cx.src(0)?, cx.src(1)?, cx.src(2)?, cx.src(3)?);
+    let p = shared_fields(cx)?;
+    let mode = mac_mode(cx, f::MatmultMx::accumulation_flag)?;
+    let mut product = std::mem::take(&mut cx.m.run.product);
+    let done = mx::matmult_mx(&p, &ifmap, &weights, &ifmap_scales, &weights_scales, &mut product);
+    let done = done.and_then(|()| store(cx, mode, product.rows(), product.cols(), product.values()));
+    cx.m.run.product = product;
+    done
+}
+
+/// MatmultSparse (9): refused by the kernel, which names what is missing (ruling D50).
+pub fn matmult_sparse(cx: &mut Cx) -> Result<()> {
+    matmul::matmult_sparse(&cx.src(0)?, &cx.src(1)?, &cx.src(2)?)
+}
+
+/// QuantizeMx (96).
+pub fn quantize_mx(cx: &mut Cx) -> Result<()> {
+    let src = cx.src(0)?;
+    let (data, scales) = (cx.dst(0)?, cx.dst(1)?);
+    mx::quantize_mx(&mx::QuantizeMx, &src, &data, &scales, cx.profile())
 }

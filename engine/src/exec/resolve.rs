@@ -3,7 +3,7 @@
 use super::Cx;
 use crate::ir::Opcode;
 use crate::memory::overlap::{Overlap, classify};
-use crate::memory::resolve;
+use crate::memory::{resolve, resolve_open};
 use crate::world::compile::is_elementwise;
 use crate::world::{DynamicSpec, Opnd};
 use crate::{Code, Error, Result};
@@ -25,6 +25,7 @@ pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<u32> {
     let r = cx.inst.operands;
     let (ins, outs, all) = (r.ins as usize, r.outs as usize, (r.ins + r.outs + r.indirect) as usize);
     cx.m.run.dynamic.clear();
+    cx.m.run.open = false;
     for k in 0..all {
         if let Some(Opnd::Dynamic(spec)) = cx.operand(k) {
             let role = match k {
@@ -32,7 +33,8 @@ pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<u32> {
                 _ if k < ins + outs => format_role("outs", k - ins),
                 _ => format_role("indirection_ins", k - ins - outs),
             };
-            let (loc, pattern) = place(cx, spec).map_err(|e| e.operand(role()))?;
+            let (loc, pattern, open) = place(cx, spec).map_err(|e| e.operand(role()))?;
+            cx.m.run.open |= open;
             cx.m.run.dynamic.push(Resolved { operand: k, loc, pattern });
         }
     }
@@ -60,7 +62,8 @@ fn format_role(role: &'static str, k: usize) -> impl Fn() -> String {
 }
 
 /// Location and pattern of a dynamic operand; the vector form resolves to its static part.
-fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern)> {
+fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
+    let mut open = false;
     let set = cx.m.run.bindings.get(spec.set as usize).copied().unwrap_or(spec.set);
     let info = &cx.m.program.sets[set as usize];
     let sub = cx.eval(&spec.sub)?;
@@ -85,8 +88,20 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern)> {
         offset = bytes / size;
     }
     let named = |e: Error| e.at(|p| p.tensor = Some(meta.name.to_string()));
-    let pattern = resolve(place, spec.dtype, offset, &spec.ap).map_err(named)?;
-    Ok((loc, pattern))
+    let pattern = match resolve(place, spec.dtype, offset, &spec.ap) {
+        Err(e) if e.code() == Code::S001 && skips_outside(cx)? => {
+            open = true;
+            resolve_open(place, spec.dtype, offset, &spec.ap)
+        }
+        other => other,
+    };
+    Ok((loc, pattern.map_err(named)?, open))
+}
+
+/// The instruction leaves out what lies outside its tensors (ruling D22).
+fn skips_outside(cx: &Cx) -> Result<bool> {
+    let field = crate::ir::opcodes::dma::field::DMACopy::oob_is_err;
+    Ok(cx.inst.opcode == Opcode::DMACopy && cx.int_opt(field)? == Some(0))
 }
 
 /// Ruling D47.

@@ -4,7 +4,11 @@ use birsim_kernels::named_enum;
 
 pub use birsim_kernels::rng::RandomAlgorithmKind as RandomAlgorithm;
 
+pub use birsim_kernels::indirect::IndirectDim;
 pub use birsim_kernels::matmul::MatmultPerfMode;
+pub use birsim_kernels::pool::PoolFunctionType as PoolFunction;
+pub use birsim_kernels::reduce::AxisListType as AxisList;
+pub use birsim_kernels::scan::TSCMode as TscMode;
 
 pub use birsim_kernels::accumulate::EngineAccumulationType as EngineAccumulation;
 
@@ -127,21 +131,6 @@ named_enum! {
     }
     aliases { "inf1" => 10, "tonga" => 10, "trn1" => 20, "inf2" => 20, "trainium" => 20, "cayman" => 30, "trn2" => 30,
               "trn3" => 40 }
-}
-
-named_enum! {
-    /// Axes of a reduction.
-    AxisList { X = 0, "X"; Xy = 1, "XY"; Xyz = 2, "XYZ"; Xyzw = 3, "XYZW"; Xyzwc = 4, "XYZWC"; C = 5, "C"; }
-}
-
-named_enum! {
-    /// Window function of Pool.
-    PoolFunction { Max = 0, "Max"; Avg = 1, "Avg"; }
-}
-
-named_enum! {
-    /// Mode of TensorScalarCache.
-    TscMode { Reduce = 0, "Reduce"; Cumulative = 1, "Cumulative"; TensorScan = 2, "TensorScan"; }
 }
 
 named_enum! {

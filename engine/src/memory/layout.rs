@@ -38,6 +38,21 @@ impl LocationInfo {
         self.row_stride == self.row_bytes || self.rows <= 1
     }
 
+    /// Arena bytes from the first to behind the last byte of the location.
+    pub fn extent(&self) -> (usize, usize) {
+        let span = self.rows.saturating_sub(1) * self.row_stride + self.row_bytes;
+        (self.start as usize, (self.start + if self.rows == 0 { 0 } else { span }) as usize)
+    }
+
+    /// Every element of the location, row by row.
+    pub fn whole(&self, dtype: Dtype) -> Result<Pattern> {
+        let size = dtype.size() as u64;
+        let num = |n: u64| u32::try_from(n).map_err(|_| Error::new(Code::U002, "a table has more than 2^32 rows"));
+        let (rows, per_row) = (num(self.rows)?, num(self.row_bytes / size)?);
+        let pairs = [Pair { stride: self.row_stride as i64, num: rows }, Pair { stride: size as i64, num: per_row }];
+        Pattern::new(dtype, self.start as i64, &pairs)
+    }
+
     /// Arena byte of a location byte.
     pub fn arena_byte(&self, byte: u64) -> u64 {
         if self.is_linear() || self.row_bytes == 0 {
@@ -46,6 +61,23 @@ impl LocationInfo {
             self.start + byte / self.row_bytes * self.row_stride + byte % self.row_bytes
         }
     }
+}
+
+/// Resolves a pattern of a linear location without checking its bounds, for accesses that skip what lies outside.
+pub fn resolve_open(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Pattern> {
+    let size = dtype.size() as i64;
+    if !loc.is_linear() {
+        return Err(Error::new(Code::U002, "skipping out-of-bounds elements of an on-chip tensor is not modelled"));
+    }
+    let wide = || Error::new(Code::J008, "the access pattern leaves the 64-bit range").received(offset);
+    let mut pairs: ArrayVec<Pair, MAX_PAIRS> = ArrayVec::new();
+    for p in ap {
+        let stride = p.step.checked_mul(size).ok_or_else(wide)?;
+        let num = u32::try_from(p.num).map_err(|_| wide())?;
+        pairs.try_push(Pair { stride, num }).map_err(|_| too_many(ap.len()))?;
+    }
+    let base = offset.checked_mul(size).and_then(|b| b.checked_add(loc.start as i64)).ok_or_else(wide)?;
+    Pattern::new(dtype, base, &pairs)
 }
 
 /// Resolves an element pattern against a location, bounds included.

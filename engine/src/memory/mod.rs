@@ -7,5 +7,5 @@ pub mod overlap;
 pub mod shadow;
 
 pub use arena::ArenaMem;
-pub use layout::{LocationInfo, resolve};
+pub use layout::{LocationInfo, resolve, resolve_open};
 pub use shadow::Shadow;

@@ -109,6 +109,8 @@ pub struct Run {
     pub host_rng: Option<birsim_kernels::rng::Mt19937_64>,
     /// Product of the running matmul.
     pub product: Product,
+    /// A dynamic operand of the running instruction leaves its tensor, and that is allowed.
+    pub open: bool,
     /// Dynamic operands of the running instruction.
     pub dynamic: Vec<crate::exec::Resolved>,
 }

@@ -6,17 +6,17 @@ use birsim_kernels::Named;
 use birsim_kernels::alu::AluOp;
 
 rows! {
-    Pool = 20, Kernel, [Pool, Dve], ["in"] => ["out"], Exact, "alu-ops 6.5; ruling D25" {
+    Pool = 20, Kernel, [Pool, Dve], ["in"] => ["out"], Exact, "alu-ops 6.5; ruling D25", run crate::exec::elementwise::pool {
         func: Ty::Enum(PoolFunction::DEF) => Def::Required;
     }
     Reciprocal = 21, Kernel, [Dve], ["in"] => ["out"], Exact, "activation 5", run crate::exec::activation::reciprocal {}
-    TensorReduce = 27, Kernel, [Dve, Pool], ["in"] => ["out"], Exact, "alu-ops 6.4; ruling D4" {
+    TensorReduce = 27, Kernel, [Dve, Pool], ["in"] => ["out"], Exact, "alu-ops 6.4; ruling D4", run crate::exec::elementwise::tensor_reduce {
         op: Ty::Enum(AluOp::DEF) => Def::Required;
         axis: Ty::Enum(AxisList::DEF) => Def::Required;
         apply_transpose: Ty::Bool => Def::Bool(false);
         negate: Ty::Bool => Def::Bool(false);
     }
-    TensorScalar = 28, Kernel, [Dve, Pool], ["in"] => ["out"], Exact, "alu-ops 6.1; ruling D2" {
+    TensorScalar = 28, Kernel, [Dve, Pool], ["in"] => ["out"], Exact, "alu-ops 6.1; ruling D2", run crate::exec::elementwise::tensor_scalar {
         op0: Ty::Enum(AluOp::DEF) => Def::Required;
         const0: Ty::Float => Def::Required;
         reverse0: Ty::Bool => Def::Required;
@@ -25,7 +25,7 @@ rows! {
         reverse1: Ty::Bool => Def::Required;
     }
     TensorScalarPtr = 29, Kernel, [Dve, Pool], ["in0", "scalar0:air", "scalar1:air?"] => ["out", "reduced?"], Exact,
-        "alu-ops 6.1, 6.6, 6.7" {
+        "alu-ops 6.1, 6.6, 6.7", run crate::exec::elementwise::tensor_scalar_ptr {
         op0: Ty::Enum(AluOp::DEF) => Def::Required;
         reverse0: Ty::Bool => Def::Required;
         op1: Ty::Enum(AluOp::DEF) => Def::Required;
@@ -38,7 +38,7 @@ rows! {
         acc: Ty::Enum(EngineAccumulation::DEF) => Def::Enum(0);
     }
     TensorScalarCache = 30, Kernel, [Dve, Pool], ["in", "scalar:air?", "initial:air?"] => ["out"], Exact,
-        "alu-ops 6.8; ruling D6" {
+        "alu-ops 6.8; ruling D6", run crate::exec::elementwise::tensor_scalar_cache {
         op0: Ty::Enum(AluOp::DEF) => Def::Required;
         reverse0: Ty::Bool => Def::Bool(false);
         op1: Ty::Enum(AluOp::DEF) => Def::Required;
@@ -46,7 +46,7 @@ rows! {
         mode: Ty::Enum(TscMode::DEF) => Def::Enum(0);
         acc: Ty::Enum(EngineAccumulation::DEF) => Def::Enum(0);
     }
-    TensorTensor = 31, Kernel, [Dve, Pool], ["in0", "in1"] => ["out", "reduced?"], Exact, "alu-ops 6.2; ruling D4" {
+    TensorTensor = 31, Kernel, [Dve, Pool], ["in0", "in1"] => ["out", "reduced?"], Exact, "alu-ops 6.2; ruling D4", run crate::exec::elementwise::tensor_tensor {
         op: Ty::Enum(AluOp::DEF) => Def::Required;
         acc: Ty::Enum(EngineAccumulation::DEF) => Def::Enum(0);
     }

@@ -34,12 +34,12 @@ matmul_rows! {
     Matmult = 8, Kernel, [Pe], ["ifmap", "weights"] => ["out"], Exact, "matmul-mx 2, 3",
         partial "replication other than the default and DoubleRowSwInterleave have no published index maths (ruling D50)", run crate::exec::pe::matmult {}
     MatmultSparse = 9, Kernel, [Pe], ["ifmap", "weights", "tags"] => ["out"], Approximate, "matmul-mx 6",
-        partial "the order of the tags inside a compressed row is not published (ruling D50)" {
+        partial "the order of the tags inside a compressed row is not published (ruling D50)", run crate::exec::pe::matmult_sparse {
         compress_ratio: Ty::U32 => Def::Required;
     }
     MatmultMx = 95, Kernel, [Pe], ["ifmap", "weights", "ifmap_scales", "weights_scales"] => ["out"], Exact,
-        "matmul-mx 4" {}
+        "matmul-mx 4", run crate::exec::pe::matmult_mx {}
     @plain {
-        QuantizeMx = 96, Kernel, [Dve], ["in"] => ["out", "scales"], Exact, "matmul-mx 5" {}
+        QuantizeMx = 96, Kernel, [Dve], ["in"] => ["out", "scales"], Exact, "matmul-mx 5", run crate::exec::pe::quantize_mx {}
     }
 }
