@@ -15,7 +15,6 @@ pub use birsim_kernels::accumulate::EngineAccumulationType as EngineAccumulation
 pub use birsim_kernels::dma::TransposeOps as TransposeOp;
 
 pub use birsim_kernels::collective::CollectiveDimension;
-pub use birsim_kernels::indirect::IndirectDim;
 
 named_enum! {
     /// Engine an instruction runs on.
