@@ -96,9 +96,9 @@ pub fn engine(from: ast::Engine) -> Engine {
 pub fn axes(from: ast::TensorSubDim) -> AxisList {
     match from {
         ast::TensorSubDim::X => AxisList::X,
-        ast::TensorSubDim::XY => AxisList::Xy,
-        ast::TensorSubDim::XYZ => AxisList::Xyz,
-        ast::TensorSubDim::XYZW => AxisList::Xyzw,
+        ast::TensorSubDim::XY => AxisList::XY,
+        ast::TensorSubDim::XYZ => AxisList::XYZ,
+        ast::TensorSubDim::XYZW => AxisList::XYZW,
     }
 }
 
