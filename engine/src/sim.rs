@@ -11,7 +11,7 @@ use crate::world::compile::{Compiler, Order};
 use crate::world::scope::Layout;
 use crate::world::spawn::{spawn_core, spawn_new};
 use crate::world::*;
-use crate::{Code, Error, Result};
+use crate::{Code, Error, Place, Result};
 use bevy_ecs::prelude::{Schedule as EcsSchedule, World};
 use birsim_kernels::{Dtype, Profile};
 use std::time::Instant;
@@ -395,6 +395,16 @@ impl Simulator {
         self.pool.install(|| core.step())
     }
 
+    /// Function, block, instruction and source of a remark.
+    pub fn place_of(&self, d: &Diagnostic) -> Place {
+        match (&self.core, d.payload) {
+            (Some(core), Some(row)) => {
+                core.world.resource::<Program>().locate(Error::new(Code::B001, ""), row).place().clone()
+            }
+            _ => Place::default(),
+        }
+    }
+
     /// Counters and remarks so far: also after a fault.
     pub fn summary(&mut self) -> Option<RunSummary> {
         self.core.as_mut().map(|c| c.summary(std::time::Duration::ZERO))
@@ -450,6 +460,9 @@ impl Core {
         }
         // Looking at the clock costs as much as a small tick.
         if run.stats.ticks.is_multiple_of(64) {
+            if let Some(p) = &limits.progress {
+                p.store(run.stats.instructions, std::sync::atomic::Ordering::Relaxed);
+            }
             if limits.deadline.is_some_and(|d| Instant::now() >= d) {
                 return Err(place(Error::new(Code::S009, "the run takes longer than --timeout allows")));
             }

@@ -6,7 +6,7 @@ use bevy_ecs::prelude::Resource;
 use birsim_kernels::Profile;
 use birsim_kernels::matmul::Product;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 
 /// Who issues when.
@@ -32,6 +32,8 @@ pub struct Limits {
     pub deadline: Option<Instant>,
     /// Set from outside to stop.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Instructions executed so far, for others to look at during the run.
+    pub progress: Option<Arc<AtomicU64>>,
 }
 
 /// One remark about a run.

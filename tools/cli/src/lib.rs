@@ -37,7 +37,7 @@ fn run_command(args: Vec<OsString>) -> i32 {
         let cli = Cli::from_arg_matches(&matches).map_err(|e| Error::new(Code::F008, e.to_string()))?;
         match cli.command {
             Command::Run(a) => Ok(run::run(&a, &term)),
-            Command::Validate(a) => cmd::validate::run(&a),
+            Command::Validate(a) => cmd::validate::run(&a, &term),
             Command::Inspect(a) => cmd::inspect::run(&a),
             Command::Compare(a) => cmd::compare::run(&a),
             Command::Ops(a) => cmd::ops::run(&a),

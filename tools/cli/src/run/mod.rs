@@ -60,7 +60,7 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     record.engines = usage::engines(&module);
 
     let counter = Arc::new(AtomicU64::new(0));
-    let mut sim = builder(args, profile).build()?;
+    let mut sim = builder(args, profile, &counter).build()?;
     sim.load(&module)?;
     let decls = declarations(&sim, &module);
     bind(args, &mut sim, &module, &decls, &source.folder, record)?;
@@ -73,12 +73,12 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     let ran = guard(|| sim.run());
     drop(meter);
     match ran {
-        Ok(summary) => record.summary(&summary),
+        Ok(summary) => record.summary(&summary, &sim),
         Err(e) => {
             if let Ok(Some(summary)) = guard(|| Ok(sim.summary())) {
-                record.summary(&summary);
+                record.summary(&summary, &sim);
             }
-            return Err(e);
+            return Err(e.at(|p| p.file = Some(source.name.clone())));
         }
     }
     remarks(&mut sim, &decls, record)?;
@@ -100,11 +100,12 @@ fn profile(args: &Run) -> Result<Profile> {
     Ok(profile)
 }
 
-fn builder(args: &Run, profile: Profile) -> birsim_engine::Builder {
+fn builder(args: &Run, profile: Profile, counter: &Arc<AtomicU64>) -> birsim_engine::Builder {
     let limits = Limits {
         max_memory: args.max_memory,
         max_instructions: args.max_instructions,
         deadline: args.timeout.and_then(|t| Instant::now().checked_add(t)),
+        progress: Some(Arc::clone(counter)),
         ..Limits::default()
     };
     let mut builder = Simulator::builder()

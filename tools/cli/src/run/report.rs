@@ -2,8 +2,8 @@
 
 use crate::args::{ProfileArg, Run, ScheduleArg};
 use crate::golden::Outcome;
-use birsim_engine::RunSummary;
 use birsim_engine::ir::{Engine, Opcode};
+use birsim_engine::{RunSummary, Simulator};
 use birsim_kernels::{Dtype, Error, Named, Profile};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -117,7 +117,7 @@ impl Record {
     }
 
     /// Takes over what the machine counted.
-    pub fn summary(&mut self, s: &RunSummary) {
+    pub fn summary(&mut self, s: &RunSummary, sim: &Simulator) {
         self.target = Some(s.target.name());
         self.order = Some(s.order);
         self.mem_mode = Some(if s.physical { "physical" } else { "symbolic" });
@@ -134,9 +134,10 @@ impl Record {
         self.wall = s.wall;
         self.touched = s.stats.touched;
         for d in &s.diagnostics {
+            let p = sim.place_of(d);
             self.diagnostics.push(json!({
-                "class": d.class, "code": d.code, "message": d.message, "function": null, "block": null,
-                "instruction": null, "operand": null, "tensor": d.tensor,
+                "class": d.class, "code": d.code, "message": d.message, "function": p.function, "block": p.block,
+                "instruction": p.instruction, "operand": null, "tensor": d.tensor,
             }));
         }
     }
