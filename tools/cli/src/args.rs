@@ -132,6 +132,9 @@ pub struct Run {
     /// Bind every input found as NAME.npy in a folder, or as NAME in an .npz archive.
     #[arg(long, value_name = "DIR|X.npz", help_heading = "Inputs")]
     pub inputs: Option<PathBuf>,
+    /// Folder that constants and other files named by the program are looked for first.
+    #[arg(long, value_name = "DIR", help_heading = "Inputs")]
+    pub constants: Option<PathBuf>,
     /// Fill inputs that nothing else binds with reproducible values.
     #[arg(long, value_name = "SEED", help_heading = "Inputs")]
     pub random_inputs: Option<u64>,

@@ -1,8 +1,9 @@
 //! Recognising and loading programs.
 
 use birsim_engine::format;
-use birsim_engine::ir::Module;
-use birsim_kernels::{Code, Error, Result};
+use birsim_engine::ir::{Arch, Module};
+use birsim_kernels::{Class, Code, Error, Result};
+use birsim_klr::LowerOptions;
 use birsim_klr::ast::{Contents, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -80,22 +81,56 @@ pub struct Loaded {
     pub notes: Vec<String>,
 }
 
-/// Reads a module, or lowers a KLR kernel to one.
-pub fn load(source: &Source) -> Result<Loaded> {
+/// Reads a module, or lowers a KLR kernel to one for the given architecture. A kernel's errors come all at once.
+pub fn load(source: &Source, arch: Option<Arch>, strict: bool) -> Result<Loaded, Vec<Error>> {
     let at = |e: Error| e.at(|p| p.file = Some(source.name.clone()));
-    match source.kind()? {
-        Kind::BirJson => Ok(Loaded { module: format::read(&source.bytes).map_err(at)?, notes: Vec::new() }),
-        Kind::Klr => lower(&birsim_klr::read(&source.bytes).map_err(at)?).map_err(at),
+    let one = |e: Error| vec![at(e)];
+    match source.kind().map_err(|e| vec![e])? {
+        Kind::BirJson => Ok(Loaded { module: format::read(&source.bytes).map_err(one)?, notes: Vec::new() }),
+        Kind::Klr => {
+            let file = birsim_klr::read(&source.bytes).map_err(one)?;
+            lower(file, arch, strict).map_err(|errors| errors.into_iter().map(at).collect())
+        }
     }
 }
 
-fn lower(file: &File) -> Result<Loaded> {
+/// The KLR version the reader and the lowering are written for.
+const VERSION: [u64; 3] = [0, 0, 12];
+
+fn lower(file: File, arch: Option<Arch>, strict: bool) -> Result<Loaded, Vec<Error>> {
+    if file.version != VERSION {
+        let [a, b, c] = file.version;
+        return Err(vec![Error::new(Code::K002, "Wrong KLR version").received(format!("{a}.{b}.{c}"))]);
+    }
     let kind = file.contents.kind();
-    Err(match &file.contents {
-        Contents::Program(_) => Error::new(Code::U002, "running KLR kernels is not part of this build").received(kind),
-        _ => Error::new(Code::K003, format!("the file holds {kind} contents, which are not an executable kernel"))
-            .received(format!("contents {kind}")),
-    })
+    let Contents::Program(program) = file.contents else {
+        return Err(vec![
+            Error::new(Code::K003, format!("the file holds {kind} contents, which are not an executable kernel"))
+                .received(format!("contents {kind}")),
+        ]);
+    };
+    let options = LowerOptions { arch: arch.or(LowerOptions::default().arch), strict, ..LowerOptions::default() };
+    let mut lowered = birsim_klr::lower(&program, &options)?;
+    let cores = lowered.modules.len();
+    match lowered.modules.pop() {
+        Some(module) if cores == 1 => Ok(Loaded { module, notes: lowered.notes }),
+        _ => Err(vec![
+            Error::new(Code::U002, "the kernel runs on several cores, birsim simulates one")
+                .received(format!("{cores} cores"))
+                .advice("lower the kernel for one core (lnc 1)"),
+        ]),
+    }
+}
+
+/// Sorts the gravest error to the end: what is wrong with the input outweighs what birsim lacks.
+pub fn gravest_last(errors: &mut [Error]) {
+    let gravity = |e: &Error| match e.class() {
+        Class::Unsupported => 0,
+        Class::Fault => 1,
+        Class::Invalid => 2,
+        Class::Bug => 3,
+    };
+    errors.sort_by_key(gravity);
 }
 
 fn unreadable(name: &str, e: &std::io::Error) -> Error {

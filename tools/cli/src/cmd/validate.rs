@@ -5,12 +5,15 @@ use crate::program::{self, Source};
 use crate::term::{Term, print};
 use crate::usage;
 use birsim_engine::Simulator;
-use birsim_kernels::{Class, Error, Result};
+use birsim_kernels::{Error, Result};
 
 /// Reads, resolves and compiles the program; 0 when nothing is wrong.
 pub fn run(args: &Validate, term: &Term) -> Result<i32> {
     let source = Source::read(&args.program)?;
-    let loaded = program::load(&source)?;
+    let loaded = match program::load(&source, args.target.map(|t| t.arch()), false) {
+        Ok(loaded) => loaded,
+        Err(errors) => return Ok(report(errors, &source.name, term)),
+    };
     if let Err(errors) = birsim_engine::ir::validate::validate(&loaded.module) {
         return Ok(report(errors, &source.name, term));
     }
@@ -28,13 +31,12 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
     Ok(0)
 }
 
-/// Prints every error. The gravest class decides the exit code: damaged input before faults, faults before gaps of birsim.
-fn report(errors: Vec<Error>, file: &str, term: &Term) -> i32 {
-    let gravity =
-        |c: Class| [Class::Bug, Class::Invalid, Class::Fault, Class::Unsupported].iter().position(|k| *k == c);
-    let worst = errors.iter().map(Error::class).min_by_key(|c| gravity(*c));
+/// Prints every error; the gravest decides the exit code.
+fn report(mut errors: Vec<Error>, file: &str, term: &Term) -> i32 {
+    program::gravest_last(&mut errors);
+    let code = errors.last().map_or(0, |e| e.class().exit_code());
     for e in errors {
         term.error(&e.at(|p| p.file = Some(file.to_string())));
     }
-    worst.map_or(0, Class::exit_code)
+    code
 }

@@ -7,7 +7,7 @@ mod summary;
 use crate::args::{MemModeArg, OrderArg, ProfileArg, Run, ScheduleArg, UnsupportedArg};
 use crate::golden::{self, Tensor};
 use crate::npy::write_tensor;
-use crate::program::{self, Source};
+use crate::program::{self, Loaded, Source};
 use crate::tensors::{Decl, Given, Plan, with_npy};
 use crate::term::{Term, print};
 use crate::{guard, tensors, usage};
@@ -52,7 +52,7 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     let profile = profile(args)?;
     record.profile(args.profile, &profile);
     let source = Source::read(&args.program)?;
-    let loaded = program::load(&source)?;
+    let loaded = load(args, term, &source, record)?;
     for note in &loaded.notes {
         record.warning("lowering", note.clone(), None);
     }
@@ -86,6 +86,29 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
         record.warnings().for_each(|w| term.warn(w));
     }
     outputs(args, &mut sim, &decls, &goldens, &folder, record)
+}
+
+/// Most errors of one kernel that are printed.
+const MAX_ERRORS: usize = 20;
+
+/// Loads the program. All errors but the gravest are told here, that one ends the run.
+fn load(args: &Run, term: &Term, source: &Source, record: &mut Record) -> Result<Loaded> {
+    let mut errors = match program::load(source, args.target.map(|t| t.arch()), args.strict) {
+        Ok(loaded) => return Ok(loaded),
+        Err(errors) => errors,
+    };
+    program::gravest_last(&mut errors);
+    let gravest = errors.pop().unwrap_or_else(|| Error::new(Code::B001, "loading failed without an error"));
+    if errors.len() > MAX_ERRORS {
+        term.warn(&format!("{} further errors are in the report only", errors.len() - MAX_ERRORS));
+    }
+    for (k, e) in errors.iter().enumerate() {
+        record.error(e);
+        if k < MAX_ERRORS {
+            term.error(e);
+        }
+    }
+    Err(gravest)
 }
 
 /// The profile of the run: a preset with single changes on top.
@@ -164,7 +187,8 @@ fn bind(
     record: &mut Record,
 ) -> Result<()> {
     let given = Given { named: &args.input, positional: &args.input_files, collection: args.inputs.as_deref() };
-    let plan = Plan::inputs(decls, &given, args.random_inputs, folder)?;
+    let folders: Vec<&Path> = args.constants.as_deref().into_iter().chain([folder]).collect();
+    let plan = Plan::inputs(decls, &given, args.random_inputs, &folders)?;
     let used = usage::Usage::of(module);
     for (decl, origin) in decls.iter().zip(&plan.origins) {
         match origin {

@@ -157,13 +157,18 @@ impl Record {
 
     /// Ends the run with an error.
     pub fn fail(&mut self, e: &Error) {
+        self.error(e);
+        self.failure = Some(e.clone());
+    }
+
+    /// Adds an error.
+    pub fn error(&mut self, e: &Error) {
         let p = e.place();
         self.diagnostics.push(json!({
             "class": e.class().word(), "code": e.code().to_string(), "message": e.what(), "function": p.function,
             "block": p.block, "instruction": p.instruction, "operand": p.operand, "tensor": p.tensor,
             "received": e.received_value(), "rule": e.code().rule(), "advice": e.advice_text(), "source": p.source,
         }));
-        self.failure = Some(e.clone());
     }
 
     fn mismatch(&self) -> bool {

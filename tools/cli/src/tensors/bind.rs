@@ -36,11 +36,13 @@ pub struct Plan {
 
 impl Plan {
     /// Sources of inputs and constants: the command line first, then the file the program names, then the seed.
-    pub fn inputs(decls: &[Decl], given: &Given<'_>, random: Option<u64>, folder: &Path) -> Result<Plan> {
+    pub fn inputs(decls: &[Decl], given: &Given<'_>, random: Option<u64>, folders: &[&Path]) -> Result<Plan> {
         let mut plan = Plan::given(decls, given, |d| d.kind.is_input(), "input")?;
         for (i, decl) in decls.iter().enumerate() {
             if plan.origins[i].is_none() && !decl.file.is_empty() {
-                let path = folder.join(&decl.file);
+                let paths: Vec<PathBuf> = folders.iter().map(|f| f.join(&decl.file)).collect();
+                let found = paths.iter().find(|p| p.exists()).or(paths.last()).cloned();
+                let path = found.unwrap_or_else(|| PathBuf::from(&decl.file));
                 let optional = random.is_some() && decl.kind.is_input();
                 if path.exists() || !optional {
                     plan.origins[i] = Some(Origin::File(path));
