@@ -1,11 +1,17 @@
 //! Decoding to the float32 hub (`numerics.md` 3).
 
+use super::dispatch::per_isa;
 use super::fp8;
 use crate::Dtype;
 
-/// Decodes elements to the float32 hub. `bytes` holds `out.len()` values: elements, or four times as many lanes of a
-/// packed dtype.
-pub fn decode_f32(dtype: Dtype, bytes: &[u8], out: &mut [f32]) {
+per_isa! {
+    /// Decodes elements to the float32 hub. `bytes` holds `out.len()` values: elements, or four times as many lanes of a
+    /// packed dtype.
+    pub fn decode_f32, decode_f32_on(dtype: Dtype, bytes: &[u8], out: &mut [f32]) = decode;
+}
+
+#[inline(always)]
+fn decode(dtype: Dtype, bytes: &[u8], out: &mut [f32]) {
     match dtype {
         Dtype::Float32 | Dtype::Float32r => {
             let raw: &mut [u8] = bytemuck::cast_slice_mut(out);
@@ -14,10 +20,10 @@ pub fn decode_f32(dtype: Dtype, bytes: &[u8], out: &mut [f32]) {
         }
         Dtype::Bfloat16 => each::<2>(bytes, out, |b| f32::from_bits(u32::from(u16::from_le_bytes(b)) << 16)),
         Dtype::Float16 => each::<2>(bytes, out, |b| f16_to_f32(u16::from_le_bytes(b))),
-        Dtype::Float8e3 => lookup(&fp8::E3M4_TABLE, bytes, out),
-        Dtype::Float8e4 => lookup(&fp8::E4M3_TABLE, bytes, out),
-        Dtype::Float8E4m3fn | Dtype::Float8E4m3fnX4 => lookup(&fp8::E4M3FN_TABLE, bytes, out),
-        Dtype::Float8e5 | Dtype::Float8E5m2X4 => lookup(&fp8::E5M2_TABLE, bytes, out),
+        Dtype::Float8e3 => each::<1>(bytes, out, |b| fp8::decode::<fp8::E3m4>(b[0])),
+        Dtype::Float8e4 => each::<1>(bytes, out, |b| fp8::decode::<fp8::E4m3>(b[0])),
+        Dtype::Float8E4m3fn | Dtype::Float8E4m3fnX4 => each::<1>(bytes, out, |b| fp8::decode::<fp8::E4m3fn>(b[0])),
+        Dtype::Float8e5 | Dtype::Float8E5m2X4 => each::<1>(bytes, out, |b| fp8::decode::<fp8::E5m2>(b[0])),
         Dtype::Float4E2m1fnX4 => {
             // Lane 0 is the lowest nibble of the little-endian word.
             for (b, o) in bytes.iter().zip(out.chunks_mut(2)) {
@@ -49,13 +55,6 @@ pub fn decode_f32_value(dtype: Dtype, bytes: &[u8]) -> f32 {
 fn each<const N: usize>(bytes: &[u8], out: &mut [f32], f: impl Fn([u8; N]) -> f32) {
     for (b, o) in bytes.as_chunks::<N>().0.iter().zip(out) {
         *o = f(*b);
-    }
-}
-
-#[inline(always)]
-fn lookup(table: &[f32; 256], bytes: &[u8], out: &mut [f32]) {
-    for (b, o) in bytes.iter().zip(out) {
-        *o = table[usize::from(*b)];
     }
 }
 

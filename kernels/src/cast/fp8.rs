@@ -126,32 +126,15 @@ pub(super) fn encode_e2m1(x: f32) -> u8 {
 pub(super) const E2M1: [f32; 16] =
     [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0];
 
-/// The value of one code. NaN keeps only its sign.
-const fn decode<F: Format>(code: u8) -> f32 {
-    let (c, sign) = (code as u32 & 0x7F, (code as u32 & 0x80) << 24);
-    let bits = if c > F::MAX {
-        if c == F::OVER && F::OVER != F::NAN { 0x7F80_0000 } else { 0x7FC0_0000 }
-    } else if c >> F::MAN == 0 {
-        // Subnormal: c units of 2^(1 - bias - man), exact in float32.
-        let unit = f32::from_bits((128 - F::BIAS - F::MAN) << 23);
-        (c as f32 * unit).to_bits()
-    } else {
-        (c << (23 - F::MAN)) + ((127 - F::BIAS) << 23)
-    };
-    f32::from_bits(bits | sign)
+/// The value of one code, without branches. NaN keeps only its sign.
+#[inline(always)]
+pub(super) fn decode<F: Format>(code: u8) -> f32 {
+    let (c, sign) = (u32::from(code) & 0x7F, (u32::from(code) & 0x80) << 24);
+    // Subnormal: c units of 2^(1 - bias - man), exact in float32.
+    let unit = f32::from_bits((128 - F::BIAS - F::MAN) << 23);
+    let subnormal = (c as i32 as f32 * unit).to_bits();
+    let normal = (c << (23 - F::MAN)) + ((127 - F::BIAS) << 23);
+    let bits = if c >> F::MAN == 0 { subnormal } else { normal };
+    let past = if c == F::OVER && F::OVER != F::NAN { 0x7F80_0000 } else { 0x7FC0_0000 };
+    f32::from_bits(if c > F::MAX { past } else { bits } | sign)
 }
-
-const fn table<F: Format>() -> [f32; 256] {
-    let mut out = [0.0; 256];
-    let mut i = 0;
-    while i < 256 {
-        out[i] = decode::<F>(i as u8);
-        i += 1;
-    }
-    out
-}
-
-pub(super) static E3M4_TABLE: [f32; 256] = table::<E3m4>();
-pub(super) static E4M3_TABLE: [f32; 256] = table::<E4m3>();
-pub(super) static E4M3FN_TABLE: [f32; 256] = table::<E4m3fn>();
-pub(super) static E5M2_TABLE: [f32; 256] = table::<E5m2>();

@@ -5,6 +5,7 @@
 
 mod accumulate;
 mod decode;
+mod dispatch;
 mod encode;
 mod fp8;
 mod int;
