@@ -416,9 +416,15 @@ pub fn predicates_hold(predicates: &[CompiledPredicate], env: &impl Env) -> Resu
     Ok(true)
 }
 
-/// An engine that may execute: the scheduler refuses instructions without one.
-pub fn check_engine(inst: &Inst) -> Result<()> {
-    if inst.engine == Engine::Unassigned && !inst.opcode.is_terminator() && !owns_updates(inst.opcode) {
+/// An engine that may execute: the queue scheduler refuses instructions without one; program order needs none
+/// (`klr-to-bir.md` 4.2).
+pub fn check_engine(program: &Program, inst: &Inst) -> Result<()> {
+    let queued = program.blocks.get(inst.block as usize).is_some_and(|b| b.by_sync);
+    if queued
+        && inst.engine == Engine::Unassigned
+        && !inst.opcode.is_terminator()
+        && !owns_updates(inst.opcode)
+    {
         return Err(Error::new(Code::S016, "the instruction has no engine"));
     }
     Ok(())

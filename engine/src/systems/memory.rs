@@ -74,7 +74,7 @@ pub(super) fn memory(
 /// Executes one row, unless a predicate says no.
 fn execute_one(m: &mut Machine, row: u32, execute: crate::exec::Execute) -> Result<()> {
     let inst = &m.program.insts[row as usize];
-    check_engine(inst)?;
+    check_engine(m.program, inst)?;
     if !inst.predicates.is_empty() {
         let env = Scalars { registers: m.registers, induction: m.induction, core: m.settings.core };
         if !predicates_hold(&inst.predicates, &env)? {
@@ -87,7 +87,7 @@ fn execute_one(m: &mut Machine, row: u32, execute: crate::exec::Execute) -> Resu
 /// A row without a kernel: sync-only, control, skip-and-note, or not modelled.
 fn note_unmodelled(m: &mut Machine, row: u32) -> Result<()> {
     let inst = &m.program.insts[row as usize];
-    check_engine(inst)?;
+    check_engine(m.program, inst)?;
     match inst.opcode.row().class {
         RouteClass::NoOp | RouteClass::ControlFlow => Ok(()),
         RouteClass::Skipped if !m.settings.unsupported_is_error => {
