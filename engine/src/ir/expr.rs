@@ -1,5 +1,7 @@
 //! Affine expressions and predicates (`bir-json.md` 7).
 
+use std::fmt;
+
 /// An affine expression over loop axes, registers and ranks.
 ///
 /// Names are resolved when a module is compiled for the machine; here they are as written.
@@ -61,6 +63,44 @@ impl Expr {
             Expr::Const(c) => Some(*c),
             Expr::Affine { terms, c } if terms.is_empty() => Some(*c),
             _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Expr {
+    /// The expression as arithmetic, for listings and messages.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expr::Const(c) => write!(f, "{c}"),
+            Expr::Affine { terms, c } => {
+                for (n, (e, k)) in terms.iter().enumerate() {
+                    let plus = if n > 0 { " + " } else { "" };
+                    match k {
+                        1 => write!(f, "{plus}{e}")?,
+                        k => write!(f, "{plus}{k}*{e}")?,
+                    }
+                }
+                match (terms.is_empty(), c) {
+                    (true, c) => write!(f, "{c}"),
+                    (false, 0) => Ok(()),
+                    (false, c) => write!(f, " + {c}"),
+                }
+            }
+            Expr::Axis(name) | Expr::Register(name) => f.write_str(name),
+            Expr::ShardId { ub } => write!(f, "shard_id({ub})"),
+            Expr::Sum(terms) => {
+                f.write_str("(")?;
+                for (n, e) in terms.iter().enumerate() {
+                    write!(f, "{}{e}", if n > 0 { " + " } else { "" })?;
+                }
+                f.write_str(")")
+            }
+            Expr::Mult(e, k) => write!(f, "{k}*{e}"),
+            Expr::FloorDiv(a, b) => write!(f, "(({a}) div ({b}))"),
+            Expr::Modulo(a, b) => write!(f, "(({a}) mod ({b}))"),
+            Expr::CcDiv { numer, denom, .. } => write!(f, "(rank ({numer}) div ({denom}))"),
+            Expr::CcGetRank { iteration_id, channel_id } => write!(f, "rank({iteration_id}, {channel_id})"),
+            Expr::IndirectArg { arg_id } => write!(f, "index({arg_id})"),
         }
     }
 }

@@ -78,7 +78,8 @@ impl Context {
             0 => base,
             line => base.at(|p| p.source = Some(format!("line {line} column {}", error.column()))),
         };
-        let operand = path.iter().rev().find(|(k, _)| matches!(*k, "ins" | "outs" | "indirection_ins"));
+        let operand =
+            path.iter().rev().find(|(k, _)| matches!(*k, "ins" | "outs" | "indirection_ins" | "on_wait" | "on_update"));
         let base = base.at(|p| {
             p.operand = match operand {
                 Some((list, i)) if key.is_empty() || !in_record => Some(format!("{list}[{i}]")),

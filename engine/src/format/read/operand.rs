@@ -73,8 +73,8 @@ record! {
 impl Parts {
     fn build<E: de::Error>(mut self, cx: &Context) -> Result<Operand, E> {
         let kind = self.kind.take().ok_or_else(|| cx.missing("kind", "an operand"))?;
-        let dtype = self.dtype.ok_or_else(|| cx.missing("dtype", &format!("a {kind} operand")))?;
-        let need = |key| cx.missing::<E>(key, &format!("a {kind} operand"));
+        let dtype = self.dtype.ok_or_else(|| cx.missing("dtype", &format!("an operand of kind {kind}")))?;
+        let need = |key| cx.missing::<E>(key, &format!("an operand of kind {kind}"));
         if kind != "physical_ap" && self.offset.is_some_and(|o| o != 0) {
             cx.at_key("offset");
             return Err(cx.fail(Code::J002, "only a physical_ap has `offset`", &kind));

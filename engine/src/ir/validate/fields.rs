@@ -93,7 +93,7 @@ impl<'m> Walk<'m> {
         }
         if i.opcode == Opcode::DynamicForLoop && !is_one_register(&axis.ub) {
             let what = "the upper bound of a DynamicForLoop is a constant plus one register with a coefficient";
-            self.fault(i, slot, Error::new(Code::S010, what).received(format!("{:?}", axis.ub)));
+            self.fault(i, slot, Error::new(Code::S010, what).received(&axis.ub));
         }
     }
 
@@ -140,7 +140,7 @@ impl<'m> Walk<'m> {
                     && super::expressions::names(cond).is_ok_and(|n| n.registers.len() != 1 || !n.axes.is_empty())
                 {
                     let e = Error::new(Code::J012, "the condition of a DoWhile is one register");
-                    self.fault(i, Slot::Key("cond"), e.received(format!("{cond:?}")));
+                    self.fault(i, Slot::Key("cond"), e.received(cond));
                 }
             }
             _ => {}

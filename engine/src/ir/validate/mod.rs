@@ -21,7 +21,7 @@ pub const MAX_NESTING: usize = 64;
 /// Validation stops after this many errors.
 const MAX_ERRORS: usize = 256;
 
-/// Resolves every name of the module: the first dangling one is the error.
+/// Resolves every name of the module: the first one that is dangling or declared twice is the error.
 pub fn resolve(module: &Module) -> Result<()> {
     let mut walk = Walk::new(module, false, 1);
     walk.module();
@@ -63,7 +63,7 @@ impl Slot {
 struct Walk<'m> {
     module: &'m Module,
     index: Index<'m>,
-    /// Everything, or references only.
+    /// Everything, or names only.
     full: bool,
     limit: usize,
     errors: Vec<Error>,
@@ -121,9 +121,7 @@ impl<'m> Walk<'m> {
     }
 
     fn module(&mut self) {
-        if self.full {
-            self.module_itself();
-        }
+        self.module_itself();
         let functions = self.module.functions.iter().chain(&self.module.nki_functions);
         for (scope, function) in functions.enumerate() {
             if self.done() {
@@ -137,9 +135,7 @@ impl<'m> Walk<'m> {
         self.scope = None;
         for queue in &self.module.queues {
             self.function = Some(&queue.name);
-            if self.full {
-                self.queue_itself(queue);
-            }
+            self.queue_itself(queue);
             self.blocks(&queue.blocks);
         }
         self.function = None;
@@ -149,7 +145,7 @@ impl<'m> Walk<'m> {
         if self.module.functions.is_empty() {
             self.push(Error::new(Code::J003, "the module has no function"));
         }
-        if !(1..=2).contains(&self.module.version) {
+        if self.full && !(1..=2).contains(&self.module.version) {
             let e = Error::new(Code::J011, "the version of BIR-JSON is 1 or 2").received(self.module.version);
             self.push(e.operand("version"));
         }
@@ -169,9 +165,7 @@ impl<'m> Walk<'m> {
     }
 
     fn function_itself(&mut self, function: &'m Function) {
-        if self.full {
-            self.storage(function);
-        }
+        self.storage(function);
         self.function_references(function);
     }
 
@@ -182,9 +176,7 @@ impl<'m> Walk<'m> {
         }
         self.lists.push(blocks);
         let outer = self.block;
-        if self.full {
-            self.unique("block", blocks.iter().map(|b| b.name.as_str()));
-        }
+        self.unique("block", blocks.iter().map(|b| b.name.as_str()));
         for block in blocks {
             self.block = Some(&block.name);
             self.block_arguments(block);

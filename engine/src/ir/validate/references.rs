@@ -150,6 +150,7 @@ impl<'m> Walk<'m> {
             ),
             Found::Ambiguous => dangling(format!("several tensor sets have a location named {memref}"), memref)
                 .advice("name the set in `memsetref`"),
+            Found::NoSet if memsetref.is_empty() => dangling("the operand names no memory location", ""),
             Found::NoSet => dangling(format!("there is no tensor set named {memsetref}"), memsetref),
             Found::NoLocation if memsetref.is_empty() => {
                 dangling(format!("there is no memory location named {memref}"), memref)

@@ -27,12 +27,12 @@ impl<'m> Walk<'m> {
         });
         self.unique("tensor set", sets().map(|s| s.name.as_str()));
         self.unique("register", registers.clone().map(|r| r.name.as_str()));
-        for r in registers {
-            self.register(r);
-        }
         for set in sets() {
             self.unique("memory location", set.locations.iter().map(|l| l.name.as_str()));
-            self.set(set);
+        }
+        if self.full {
+            registers.for_each(|r| self.register(r));
+            sets().for_each(|s| self.set(s));
         }
     }
 
@@ -102,9 +102,10 @@ impl<'m> Walk<'m> {
     }
 }
 
-/// Bytes of one partition row; a record of one dimension is one row.
+/// Bytes of one partition row; a record of one dimension is one row. 0 when `dims` make no sense.
 pub(super) fn row_bytes(l: &Location) -> u64 {
     match l.dims.as_slice() {
+        [] => 0,
         [total] => *total,
         dims => dims.iter().skip(1).fold(1u64, |n, d| n.saturating_mul(*d)),
     }

@@ -18,7 +18,7 @@ impl<'m> Walk<'m> {
             let event = w.kind == SyncKind::Event;
             if event != (w.mode == WaitMode::EvtSetClear) {
                 let code = if event { Code::S004 } else { Code::S005 };
-                let what = format!("the wait mode {} does not fit a wait on a {}", w.mode, w.kind);
+                let what = format!("the wait mode {} does not fit a wait of type {}", w.mode, w.kind);
                 self.fault(i, slot, Error::new(code, what).received(w.mode));
             }
             if w.mode == WaitMode::SemGeReg && w.regref.is_none() {
@@ -32,7 +32,7 @@ impl<'m> Walk<'m> {
             let event = u.kind == SyncKind::Event;
             if event != (u.mode == UpdateMode::EvtSet) {
                 let code = if event { Code::S004 } else { Code::S005 };
-                let what = format!("the update mode {} does not fit an update of a {}", u.mode, u.kind);
+                let what = format!("the update mode {} does not fit an update of type {}", u.mode, u.kind);
                 self.fault(i, slot, Error::new(code, what).received(u.mode));
             }
             if matches!(u.mode, UpdateMode::SemInc | UpdateMode::SemDec) && u.value != 1 {
@@ -53,16 +53,19 @@ impl<'m> Walk<'m> {
     }
 
     pub(super) fn queue_itself(&mut self, queue: &'m Queue) {
+        let instructions = queue.blocks.iter().flat_map(|b| &b.instructions);
+        self.unique("DMABlock", instructions.clone().map(|i| i.name.as_str()));
+        if !self.full {
+            return;
+        }
         for id in queue.semaphores.iter().chain(&queue.use_special_sema) {
             if *id > MAX_ID {
                 let e = Error::new(Code::J011, "semaphore and event ids are 0..255").received(id);
                 self.push(e.operand("semaphores"));
             }
         }
-        let instructions = queue.blocks.iter().flat_map(|b| &b.instructions);
-        for i in instructions.clone().filter(|i| i.opcode.ordinal() != 107) {
+        for i in instructions.filter(|i| i.opcode.ordinal() != 107) {
             self.fault(i, Slot::Whole, Error::new(Code::J009, "a queue holds DMABlock instructions only"));
         }
-        self.unique("DMABlock", instructions.map(|i| i.name.as_str()));
     }
 }
