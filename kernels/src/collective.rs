@@ -1,7 +1,8 @@
 //! Collectives (48) as functions over the buffers of all ranks, given in rank order.
 //!
 //! A reducing kind folds in rank order, in float32; a routing kind is a list of [`Segment`]s, so that every rank's result
-//! is one call of [`route`].
+//! is one call of [`route`]. Kinds whose result is one rank's buffer (Permute, SendRecv, PermuteReduce, and every kind on
+//! a single rank) are a [`crate::copy::copy`] from that rank.
 
 use crate::access::{CHUNK, Dst, Src, chunks, for_lanes};
 use crate::agree::{Block, Linear, castable, read_as, shapes};
@@ -267,20 +268,4 @@ pub fn ring_rank(group: &[u32], rank: u32, iteration: u64) -> Option<u32> {
     let at = group.iter().position(|r| *r == rank)? as u64;
     let n = group.len() as u64;
     group.get(((at + n - iteration % n) % n) as usize).copied()
-}
-
-/// The result is one rank's buffer: Permute, SendRecv, CollectiveRecv, PermuteReduce and every kind on a single rank.
-pub fn copy_from(source: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
-    castable(source.dtype(), dst.dtype(), profile)?;
-    let from = Linear::new("ins[0]", source, dst)?;
-    let (dtype, cfg) = (dst.dtype(), profile.fp8());
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
-        let mut block = Block::new();
-        chunks(dst.lane_len(), |start, n| {
-            let bytes = block.bytes(n, dtype);
-            from.read_as(lane, start, dtype, cfg, bytes);
-            dst.scatter(lane, start, bytes);
-            Ok(())
-        })
-    })
 }

@@ -5,6 +5,7 @@ use crate::access::{CHUNK, Dst, Pair, Pattern, Src, chunks, for_lanes};
 use crate::agree::{Block, Linear, castable, read_as, shapes};
 use crate::alu::AluOp;
 use crate::cast::{self, MemoryReductionOp, check_unpacked, sse_max, sse_min};
+use crate::copy::copy;
 use crate::{Code, Error, Profile, Result};
 use std::sync::Arc;
 
@@ -48,22 +49,6 @@ impl TransposeOps {
             TransposeOps::Xywz => [3, 2, 0, 1],
         }
     }
-}
-
-/// Copies in element order, with the documented cast between different dtypes.
-fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
-    castable(src.dtype(), dst.dtype(), profile)?;
-    let from = Linear::new("ins[0]", src, dst)?;
-    let (dtype, cfg) = (dst.dtype(), profile.fp8());
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
-        let mut block = Block::new();
-        chunks(dst.lane_len(), |start, n| {
-            let bytes = block.bytes(n, dtype);
-            from.read_as(lane, start, dtype, cfg, bytes);
-            dst.scatter(lane, start, bytes);
-            Ok(())
-        })
-    })
 }
 
 /// Permutes the axes of the source: destination axis k runs over source axis `op.axes()[k]`.

@@ -110,7 +110,7 @@ fn select_reduce_folds_the_selected_rows() {
     copy_predicated(&form, &p.src(), &Input::View(x.src()), &y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), [1., -1., 3., -5., -5., -2.]);
     assert_eq!([state.get(0), state.get(1)], [3., -2.]);
-    let bad = CopyPredicated { epilogue: fold(Cmd::ZeroAccumulate, AluOp::IsEqual, &state), ..PLAIN };
+    let bad = CopyPredicated { epilogue: fold(Cmd::ZeroAccumulate, AluOp::BitwiseAnd, &state), ..PLAIN };
     let e = copy_predicated(&bad, &p.src(), &Input::View(x.src()), &y.dst(), &P).unwrap_err();
     assert_eq!(e.code(), Code::S006);
 }
