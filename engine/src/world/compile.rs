@@ -391,7 +391,12 @@ impl Context<'_> {
         let sync = self.sync(i)?;
         let mut inst = Inst {
             opcode: i.opcode,
-            engine: i.engine,
+            // In list order the engine decides state only, never order: an instruction that lacks one runs where its opcode
+            // usually does. By queues there is none to put it in, and executing it is a fault.
+            engine: match i.engine {
+                Engine::Unassigned if !self.by_sync => i.opcode.row().engines.first().copied().unwrap_or(i.engine),
+                e => e,
+            },
             name: i.name.as_str().into(),
             fields,
             operands,
