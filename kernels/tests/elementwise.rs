@@ -298,3 +298,40 @@ fn in_place_operands_give_the_same_bits() {
     tensor_scalar(&p, &src, &dst, &R).unwrap();
     assert_eq!(bytes, expected.bytes);
 }
+
+#[test]
+fn fault_67_comparisons_with_nan_are_false() {
+    let x = Tensor::f32(&[1, 2], &[f32::NAN, 0.0]);
+    let mut y = Tensor::zeros(Dtype::Uint8, &[1, 2]);
+    for (op, expected) in
+        [(AluOp::IsLt, [0, 1]), (AluOp::IsGe, [0, 0]), (AluOp::NotEqual, [1, 1]), (AluOp::IsEqual, [0, 0])]
+    {
+        y.write(|d| tensor_scalar(&ts(op, 1.0, AluOp::Bypass, 0.0), &x.src(), d, &R)).unwrap();
+        assert_eq!(y.bytes, expected, "{op}");
+    }
+    // !false: the negation of the comparison.
+    y.write(|d| tensor_scalar(&ts(AluOp::IsLt, 1.0, AluOp::IsEqual, 0.0), &x.src(), d, &R)).unwrap();
+    assert_eq!(y.bytes, [1, 0]);
+}
+
+#[test]
+fn fault_69_byte_offsets_and_the_sum_past_the_largest_fp8() {
+    let bytes: Vec<u8> = (0..64).collect();
+    for offset in [1, 2, 3, 5, 15] {
+        let pattern =
+            Pattern::new(Dtype::Uint8, offset, &[Pair { stride: 20, num: 2 }, Pair { stride: 1, num: 16 }]).unwrap();
+        let mut y = Tensor::zeros(Dtype::Uint8, &[2, 16]);
+        let src = Src::new(&bytes, pattern).unwrap();
+        y.write(|d| tensor_scalar(&ts(AluOp::Add, 100.0, AluOp::Bypass, 0.0), &src, d, &R)).unwrap();
+        let expected: Vec<u8> = (0..32).map(|k| 100 + offset as u8 + 20 * (k / 16) + k % 16).collect();
+        assert_eq!(y.bytes, expected);
+    }
+    let (a, b) =
+        (Tensor::of(Dtype::Float8E4m3fn, &[1, 1], &[448.0]), Tensor::of(Dtype::Float8E4m3fn, &[1, 1], &[18.0]));
+    let mut y = Tensor::zeros(Dtype::Float8E4m3fn, &[1, 1]);
+    y.write(|d| tensor_tensor(&tt(AluOp::Add), &a.src(), &b.src(), d, None, &R)).unwrap();
+    assert_eq!(y.bytes, [0x7E], "466 rounds past the largest value and saturates");
+    let open = Profile { fp8_saturate: false, ..R };
+    y.write(|d| tensor_tensor(&tt(AluOp::Add), &a.src(), &b.src(), d, None, &open)).unwrap();
+    assert_eq!(y.bytes, [0x7F], "NaN without saturation");
+}

@@ -22,7 +22,7 @@ fn run(p: &TensorReduce, x: &Tensor, dtype: Dtype, nums: &[u32]) -> Tensor {
 }
 
 #[test]
-fn folds_are_strictly_left_to_right() {
+fn fault_65_folds_are_strictly_left_to_right() {
     // One number tells the order: left to right 0, pairwise 1, right to left 2.
     let big = 16_777_216.0;
     let x = Tensor::f32(&[1, 4], &[big, 1.0, 1.0, -big]);
@@ -193,4 +193,27 @@ fn overlapping_windows_and_wide_ones() {
     let mut out = vec![0; 4];
     let dst = Dst::new(&mut out, Pattern::dense(Dtype::Float32, &[1, 1]).unwrap()).unwrap();
     assert_eq!(pool(PoolFunctionType::Max, &one.src(), &dst, &R).unwrap_err().code(), Code::S008);
+}
+
+#[test]
+fn maxima_with_nan_and_zeros_keep_the_sequential_result() {
+    let mut rng = Rng(40);
+    for k in 0..400 {
+        let n = 70 + rng.below(1500) as usize;
+        let specials = [f32::NAN, -f32::NAN, 0.0, -0.0, -1.0, f32::NEG_INFINITY];
+        let v: Vec<f32> = (0..n)
+            .map(|_| match (k % 4, rng.below(20)) {
+                (0, _) => -1.0 - rng.below(50) as f32,
+                (1, _) => rng.pick(&[0.0, -0.0, -1.0]),
+                (_, 0) => rng.pick(&specials),
+                _ => -(rng.below(9) as f32),
+            })
+            .collect();
+        let x = Tensor::f32(&[1, n as u32], &v);
+        for (op, wins) in [(AluOp::Max, (|a, x| a > x) as fn(f32, f32) -> bool), (AluOp::Min, |a, x| a < x)] {
+            let expected = v[1..].iter().fold(v[0], |a, x| if wins(a, *x) { a } else { *x });
+            let got = run(&reduce(op, AxisListType::X), &x, Dtype::Float32, &[1, 1]);
+            assert_eq!(got.bits(), [expected.to_bits()], "{op} {v:?}");
+        }
+    }
 }

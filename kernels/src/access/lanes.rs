@@ -90,10 +90,16 @@ fn with_buffer<R>(len: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
 }
 
 /// Splits a lane into pieces of at most [`CHUNK`] elements.
-pub fn chunks(len: usize, mut f: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
+pub fn chunks(len: usize, f: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
+    pieces(len, CHUNK, f)
+}
+
+/// Splits a lane into pieces of at most `size` elements: `f(start, count)`.
+pub fn pieces(len: usize, size: usize, mut f: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
+    let size = size.max(1);
     let mut at = 0;
     while at < len {
-        let n = CHUNK.min(len - at);
+        let n = size.min(len - at);
         f(at, n)?;
         at += n;
     }

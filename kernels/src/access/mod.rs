@@ -11,7 +11,7 @@ mod pattern;
 mod view;
 
 pub use input::{Imm, Input};
-pub use lanes::{CHUNK, chunks};
+pub use lanes::{CHUNK, chunks, pieces};
 pub use par::{for_lane_ranges, for_lanes};
 pub use pattern::{MAX_PAIRS, Pair, Pattern};
 pub use view::{Dst, Src, Window, WindowMut};

@@ -52,33 +52,75 @@ pub(super) fn scalar_into<T: Copy>(out: &mut [T], a: &[T], s: T, reverse: bool, 
     }
 }
 
-/// Rows folded side by side by [`fold_rows`]: enough independent chains to hide the latency of one.
-pub(super) const ROWS: usize = 8;
+/// Rows folded side by side: enough independent chains to hide the latency of one.
+pub const ROWS: usize = 8;
+
+/// acc[r] = f(.. f(acc[r], row_r[0]) .., row_r[n-1]), each row strictly in order, for rows of equal length.
+#[inline(always)]
+pub(super) fn fold_side_by_side<T: Copy>(acc: &mut [T; ROWS], rows: &[&[T]; ROWS], f: impl Fn(T, T) -> T) {
+    let n = rows.iter().map(|r| r.len()).min().unwrap_or(0);
+    let rows = rows.map(|r| &r[..n]);
+    let mut a = *acc;
+    for k in 0..n {
+        for (a, row) in a.iter_mut().zip(&rows) {
+            *a = f(*a, row[k]);
+        }
+    }
+    *acc = a;
+}
 
 /// acc[r] = f(.. f(acc[r], row_r[skip]) .., row_r[n-1]) for each of the rows of `n` elements in `data`.
-///
-/// Each row is folded strictly in order; neighbouring rows run side by side.
 #[inline(always)]
 pub(super) fn fold_rows<T: Copy>(acc: &mut [T], data: &[T], n: usize, skip: usize, f: impl Fn(T, T) -> T) {
     if n == 0 || skip >= n {
         return;
     }
-    let mut accs = acc.chunks_exact_mut(ROWS);
+    let (groups, rest) = acc.as_chunks_mut::<ROWS>();
     let mut blocks = data.chunks_exact(n * ROWS);
-    for (acc, block) in accs.by_ref().zip(blocks.by_ref()) {
-        let mut rows: [&[T]; ROWS] = [&[]; ROWS];
-        for (row, r) in rows.iter_mut().zip(block.chunks_exact(n)) {
-            *row = &r[skip..];
-        }
-        let mut a: [T; ROWS] = std::array::from_fn(|r| acc[r]);
-        for k in 0..n - skip {
-            for (a, row) in a.iter_mut().zip(&rows) {
-                *a = f(*a, row[k]);
-            }
-        }
-        acc.copy_from_slice(&a);
+    for (acc, block) in groups.iter_mut().zip(blocks.by_ref()) {
+        let rows: [&[T]; ROWS] = std::array::from_fn(|r| &block[r * n + skip..(r + 1) * n]);
+        fold_side_by_side(acc, &rows, &f);
     }
-    for (acc, row) in accs.into_remainder().iter_mut().zip(blocks.remainder().chunks_exact(n)) {
+    for (acc, row) in rest.iter_mut().zip(blocks.remainder().chunks_exact(n)) {
         *acc = row[skip..].iter().fold(*acc, |a, x| f(a, *x));
     }
+}
+
+/// Width of the loops whose order does not matter.
+const WIDE: usize = 32;
+
+/// Folds in an order that vectorises: for operations that are associative and commutative bit by bit.
+#[inline(always)]
+pub(super) fn fold_any_order<T: Copy>(values: &[T], f: impl Fn(T, T) -> T) -> Option<T> {
+    let (blocks, rest) = values.as_chunks::<WIDE>();
+    let (mut acc, blocks) = match blocks.split_first() {
+        Some((first, blocks)) => (*first, blocks),
+        None => return rest.iter().copied().reduce(f),
+    };
+    for b in blocks {
+        for (a, x) in acc.iter_mut().zip(b) {
+            *a = f(*a, *x);
+        }
+    }
+    acc.iter().chain(rest).copied().reduce(f)
+}
+
+/// Folds a maximum or minimum of floats in an order that vectorises. `None` when order may show: a NaN is present, or the
+/// result is a zero, whose sign is that of the last one.
+#[inline(always)]
+pub(super) fn extreme_any_order(values: &[f32], f: impl Fn(f32, f32) -> f32) -> Option<f32> {
+    let (blocks, rest) = values.as_chunks::<WIDE>();
+    let mut nan = [0u32; WIDE];
+    let mut acc = *blocks.first()?;
+    for b in blocks {
+        for ((a, n), x) in acc.iter_mut().zip(&mut nan).zip(b) {
+            *a = f(*a, *x);
+            *n |= u32::from(x.is_nan());
+        }
+    }
+    for (n, x) in nan.iter_mut().zip(rest) {
+        *n |= u32::from(x.is_nan());
+    }
+    let result = acc.iter().chain(rest).copied().reduce(f)?;
+    (result != 0.0 && nan.iter().all(|n| *n == 0)).then_some(result)
 }

@@ -1,6 +1,8 @@
 //! The float map: 21 operations on float32 (`alu-ops.md` 2 and 3).
 
-use super::{AluOp, blocks, miss};
+use super::blocks::{self, ROWS};
+use super::{AluOp, miss};
+use crate::cast::dispatch::per_isa;
 use crate::cast::{sse_max, sse_min};
 use crate::{Profile, Result};
 
@@ -125,32 +127,49 @@ impl FloatOp {
 
     /// a = op(a, b), element by element over the shorter of the two.
     pub fn apply(self, a: &mut [f32], b: &[f32]) {
-        with_op!(self.0, f => blocks::zip(a, b, f));
+        apply(self, a, b);
     }
 
     /// a = op(b, a), element by element over the shorter of the two.
     pub fn apply_reversed(self, a: &mut [f32], b: &[f32]) {
-        with_op!(self.0, f => blocks::zip_reversed(a, b, f));
+        apply_reversed(self, a, b);
     }
 
     /// out = op(a, b), element by element over the shortest of the three.
     pub fn apply_into(self, out: &mut [f32], a: &[f32], b: &[f32]) {
-        with_op!(self.0, f => blocks::zip_into(out, a, b, f));
+        apply_into(self, out, a, b);
     }
 
     /// a = op(a, s), or op(s, a) when reversed.
     pub fn apply_scalar(self, a: &mut [f32], s: f32, reverse: bool) {
-        with_op!(self.0, f => blocks::scalar(a, s, reverse, f));
+        apply_scalar(self, a, s, reverse);
     }
 
     /// out = op(a, s), or op(s, a) when reversed.
     pub fn apply_scalar_into(self, out: &mut [f32], a: &[f32], s: f32, reverse: bool) {
-        with_op!(self.0, f => blocks::scalar_into(out, a, s, reverse, f));
+        apply_scalar_into(self, out, a, s, reverse);
     }
 
     /// acc[r] = op(.. op(acc[r], x_skip) .., x_n-1) over row r of `data`, whose rows have `n` elements; strictly in order.
     pub fn fold_rows(self, acc: &mut [f32], data: &[f32], n: usize, skip: usize) {
         with_op!(self.0, f => blocks::fold_rows(acc, data, n, skip, f));
+    }
+
+    /// As [`FloatOp::fold_rows`] for eight rows of equal length.
+    pub(crate) fn fold_side_by_side(self, acc: &mut [f32; ROWS], rows: &[&[f32]; ROWS]) {
+        with_op!(self.0, f => blocks::fold_side_by_side(acc, rows, f));
+    }
+
+    /// Some values can be folded faster, in another order; see [`FloatOp::fold_any_order`].
+    pub(crate) fn has_any_order(self) -> bool {
+        matches!(self.0, Kind::Max | Kind::Min)
+    }
+
+    /// The fold x0 op x1 .. op xn when it can be found in any order and is bit by bit the same; else `None`.
+    pub(crate) fn fold_any_order(self, data: &[f32]) -> Option<f32> {
+        let mut out = None;
+        extreme(self, data, &mut out);
+        out
     }
 
     /// op(.. op(acc, x0) .., xn), strictly in order.
@@ -174,6 +193,65 @@ impl FloatOp {
     /// The operation is bypass.
     pub fn is_bypass(self) -> bool {
         self.0 == Kind::Bypass
+    }
+}
+
+per_isa! {
+    fn apply, apply_on(op: FloatOp, a: &mut [f32], b: &[f32]) = bodies::apply;
+}
+per_isa! {
+    fn apply_reversed, apply_reversed_on(op: FloatOp, a: &mut [f32], b: &[f32]) = bodies::apply_reversed;
+}
+per_isa! {
+    fn apply_into, apply_into_on(op: FloatOp, out: &mut [f32], a: &[f32], b: &[f32]) = bodies::apply_into;
+}
+per_isa! {
+    fn apply_scalar, apply_scalar_on(op: FloatOp, a: &mut [f32], s: f32, reverse: bool) = bodies::apply_scalar;
+}
+per_isa! {
+    fn apply_scalar_into, apply_scalar_into_on(op: FloatOp, out: &mut [f32], a: &[f32], s: f32, reverse: bool) =
+        bodies::apply_scalar_into;
+}
+per_isa! {
+    fn extreme, extreme_on(op: FloatOp, data: &[f32], out: &mut Option<f32>) = bodies::extreme;
+}
+
+/// The loops that are compiled for every instruction set.
+mod bodies {
+    use super::{FloatOp, Kind, blocks, floored_mod, pow, sse_max, sse_min, truth};
+
+    #[inline(always)]
+    pub(super) fn apply(op: FloatOp, a: &mut [f32], b: &[f32]) {
+        with_op!(op.0, f => blocks::zip(a, b, f));
+    }
+
+    #[inline(always)]
+    pub(super) fn apply_reversed(op: FloatOp, a: &mut [f32], b: &[f32]) {
+        with_op!(op.0, f => blocks::zip_reversed(a, b, f));
+    }
+
+    #[inline(always)]
+    pub(super) fn apply_into(op: FloatOp, out: &mut [f32], a: &[f32], b: &[f32]) {
+        with_op!(op.0, f => blocks::zip_into(out, a, b, f));
+    }
+
+    #[inline(always)]
+    pub(super) fn apply_scalar(op: FloatOp, a: &mut [f32], s: f32, reverse: bool) {
+        with_op!(op.0, f => blocks::scalar(a, s, reverse, f));
+    }
+
+    #[inline(always)]
+    pub(super) fn apply_scalar_into(op: FloatOp, out: &mut [f32], a: &[f32], s: f32, reverse: bool) {
+        with_op!(op.0, f => blocks::scalar_into(out, a, s, reverse, f));
+    }
+
+    #[inline(always)]
+    pub(super) fn extreme(op: FloatOp, data: &[f32], out: &mut Option<f32>) {
+        *out = match op.0 {
+            Kind::Max => blocks::extreme_any_order(data, sse_max),
+            Kind::Min => blocks::extreme_any_order(data, sse_min),
+            _ => None,
+        };
     }
 }
 

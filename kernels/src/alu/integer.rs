@@ -79,7 +79,7 @@ pub fn address_op(op: AluOp) -> Result<AddressOp> {
 }
 
 macro_rules! map {
-    ($name:ident, $doc:literal, $int:ident, $uint:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $abs:ident) => {
+    ($name:ident, $doc:literal, $int:ident, $uint:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $abs:ident, $wraps:literal) => {
         #[doc = $doc]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $name(Kind);
@@ -138,6 +138,25 @@ macro_rules! map {
                 with_op!(self.0, f => f(a, b))
             }
 
+            /// As `fold_rows` for eight rows of equal length.
+            pub(crate) fn fold_side_by_side(self, acc: &mut [$int; blocks::ROWS], rows: &[&[$int]; blocks::ROWS]) {
+                with_op!(self.0, f => blocks::fold_side_by_side(acc, rows, f));
+            }
+
+            /// The result of a fold does not depend on the order of its values.
+            pub(crate) fn has_any_order(self) -> bool {
+                let always = matches!(self.0, Kind::Max | Kind::Min | Kind::And | Kind::Or | Kind::Xor);
+                always || $wraps && matches!(self.0, Kind::Add | Kind::Mult)
+            }
+
+            /// The fold x0 op x1 .. op xn of an operation that has any order; else `None`.
+            pub(crate) fn fold_any_order(self, data: &[$int]) -> Option<$int> {
+                if !self.has_any_order() {
+                    return None;
+                }
+                with_op!(self.0, f => blocks::fold_any_order(data, f))
+            }
+
             /// a = op(a, b), element by element over the shorter of the two.
             pub fn apply(self, a: &mut [$int], b: &[$int]) {
                 with_op!(self.0, f => blocks::zip(a, b, f));
@@ -182,7 +201,8 @@ mod int {
         saturating_sub,
         saturating_mul,
         saturating_div,
-        saturating_abs
+        saturating_abs,
+        false
     );
     impl IntOp {
         pub(super) fn new(kind: Kind) -> Self {
@@ -202,7 +222,8 @@ mod address {
         wrapping_sub,
         wrapping_mul,
         wrapping_div,
-        wrapping_abs
+        wrapping_abs,
+        true
     );
     impl AddressOp {
         pub(super) fn new(kind: Kind) -> Self {

@@ -8,6 +8,7 @@ mod compare;
 mod float;
 mod integer;
 
+pub(crate) use blocks::ROWS;
 pub use compare::{CompareOp, compare_op};
 pub(crate) use float::FloatVisitor;
 pub use float::{FloatOp, average_op, float_op};

@@ -1,4 +1,4 @@
-//! The conversion loops, compiled for several instruction sets. They are plain loops; every set gives the same bits.
+//! Loops that are compiled for several instruction sets. They are plain loops; every set gives the same bits.
 
 /// Defines `$name` as `$body` compiled for AVX-512, AVX2 and the baseline, chosen at run time, and `$on` with the choice
 /// as an argument.
@@ -36,7 +36,7 @@ macro_rules! per_isa {
     };
 }
 
-pub(super) use per_isa;
+pub(crate) use per_isa;
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@
 
 mod accumulate;
 mod decode;
-mod dispatch;
+pub(crate) mod dispatch;
 mod encode;
 mod fp8;
 mod int;

@@ -1,7 +1,7 @@
 //! The lane loop of the element-wise kernels, and one stage op(value, operand) of it.
 
 use super::Number;
-use crate::access::{CHUNK, Dst, Input, Src, chunks, for_lane_ranges};
+use crate::access::{CHUNK, Dst, Input, Src, for_lane_ranges, pieces};
 use crate::accumulate::Epilogue;
 use crate::cast::check_unpacked;
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -117,17 +117,25 @@ pub(super) fn map_lanes<N: Number>(
         && dst.dtype() != Dtype::Float32r
         && others.iter().flatten().all(|o| !dst.starts_at(o))
         && (!in_place || N::is_native(src.dtype()));
+    // When no operand needs a buffer, longer pieces cost fewer calls.
+    let views = others.iter().flatten().filter(|o| o.lane_len() == dst.lane_len());
+    let wide =
+        direct && is_direct::<N>(&dst.as_src()) && is_direct::<N>(src) && views.clone().all(|o| is_direct::<N>(o));
+    let piece = if wide { 8 * CHUNK } else { CHUNK };
     for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |range| {
         let (mut buf, mut scratch) = ([N::zeroed(); CHUNK], [N::zeroed(); CHUNK]);
         for lane in range {
             let mut fold = epilogue.and_then(|e| e.lane(lane));
-            chunks(dst.lane_len(), |at, n| {
+            pieces(dst.lane_len(), piece, |at, n| {
                 // SAFETY: operands are disjoint from the destination or identical to it element by element (promised in
                 // `Src::from_raw`). `direct` excludes identical ones that would be read, and an identical `src` is only
                 // reached through this slice.
                 let out = if direct { unsafe { N::in_place_mut(dst, lane, at, n) } } else { None };
                 let stored = out.is_some();
-                let work = out.unwrap_or(&mut buf[..n]);
+                let work = match out {
+                    Some(out) => out,
+                    None => &mut buf[..n],
+                };
                 let input = if stored && in_place { None } else { N::in_place(src, lane, at, n) };
                 if input.is_none() && !(stored && in_place) {
                     N::read(src, lane, at, work);
@@ -147,6 +155,13 @@ pub(super) fn map_lanes<N: Number>(
         }
         Ok(())
     })
+}
+
+/// Every piece of every lane can be used in place.
+fn is_direct<N: Number>(src: &Src) -> bool {
+    let aligned = src.is_empty() || N::in_place(src, 0, 0, 1).is_some();
+    let stride = src.pattern().pairs()[0].stride;
+    N::is_native(src.dtype()) && src.pattern().is_contiguous() && aligned && stride % size_of::<N>() as i64 == 0
 }
 
 #[cold]

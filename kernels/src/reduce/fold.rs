@@ -2,13 +2,15 @@
 //! latency of one chain without changing any result.
 
 use crate::access::{CHUNK, Src};
+use crate::alu::ROWS;
 use crate::elementwise::Number;
 use std::ops::Range;
 
-/// Rows folded together.
-const GROUP: usize = 8;
 /// Elements of a row per step when eight rows share the buffer.
-const PIECE: usize = 2 * CHUNK / GROUP;
+const PIECE: usize = 512;
+
+/// From this length on a row by itself vectorises better than eight rows side by side.
+const LONG: usize = 256;
 
 /// The rows of a reduction.
 pub(super) struct Rows {
@@ -32,7 +34,7 @@ pub(super) fn fold_lanes<N: Number>(
     store: &impl Fn(usize, usize, &mut [N]),
 ) {
     let n = rows.extent;
-    if n <= CHUNK / GROUP && rows.per_lane >= GROUP {
+    if n <= CHUNK / ROWS && rows.per_lane >= ROWS {
         let mut data = [N::zeroed(); CHUNK];
         let mut acc = [N::zeroed(); CHUNK];
         for lane in lanes {
@@ -52,25 +54,53 @@ pub(super) fn fold_lanes<N: Number>(
         }
         return;
     }
-    // Long or few rows: eight of them at a time, of whatever lanes, piece by piece.
-    let mut data = [N::zeroed(); GROUP * PIECE];
-    let total = lanes.len() * rows.per_lane;
+    let mut data = [N::zeroed(); ROWS * PIECE];
     let place = |row: usize| (lanes.start + row / rows.per_lane, row % rows.per_lane);
+    let total = lanes.len() * rows.per_lane;
+    if n >= LONG && N::has_any_order(op) {
+        for row in 0..total {
+            let (lane, row) = place(row);
+            let mut acc = None;
+            let mut at = 0;
+            while at < n {
+                let piece = CHUNK.min(n - at);
+                let values = view(src, lane, row * n + at, &mut data[..piece]);
+                acc = Some(fold_piece(op, seed, acc, values));
+                at += piece;
+            }
+            if let Some(mut acc) = acc {
+                store(lane, row, std::slice::from_mut(&mut acc));
+            }
+        }
+        return;
+    }
+    // Long or few rows: eight of them at a time, of whatever lanes, piece by piece.
     let mut first = 0;
     while first < total {
-        let count = GROUP.min(total - first);
-        let mut acc = [N::zeroed(); GROUP];
+        let count = ROWS.min(total - first);
+        let mut acc = [N::zeroed(); ROWS];
         let mut at = 0;
         while at < n {
             let piece = PIECE.min(n - at);
-            for (r, out) in data[..count * piece].chunks_exact_mut(piece).enumerate() {
+            let mut group: [&[N]; ROWS] = [&[]; ROWS];
+            for (r, (slot, buf)) in group.iter_mut().zip(data.chunks_exact_mut(PIECE)).enumerate().take(count) {
                 let (lane, row) = place(first + r);
-                N::read(src, lane, row * n + at, out);
-                if at == 0 {
-                    acc[r] = seed(out[0]);
+                let values = view(src, lane, row * n + at, &mut buf[..piece]);
+                *slot = match at {
+                    0 => {
+                        acc[r] = seed(values[0]);
+                        &values[1..]
+                    }
+                    _ => values,
+                };
+            }
+            if count == ROWS {
+                N::fold_side_by_side(op, &mut acc, &group);
+            } else {
+                for (a, row) in acc.iter_mut().zip(&group[..count]) {
+                    N::fold_rows(op, std::slice::from_mut(a), row, row.len(), 0);
                 }
             }
-            N::fold_rows(op, &mut acc[..count], &data[..count * piece], piece, usize::from(at == 0));
             at += piece;
         }
         for (r, a) in acc[..count].iter_mut().enumerate() {
@@ -79,6 +109,28 @@ pub(super) fn fold_lanes<N: Number>(
         }
         first += count;
     }
+}
+
+/// Elements of a lane: in place when possible, else read into `buf`, whose length decides how many.
+fn view<'a, N: Number>(src: &'a Src, lane: usize, start: usize, buf: &'a mut [N]) -> &'a [N] {
+    match N::in_place(src, lane, start, buf.len()) {
+        Some(values) => values,
+        None => {
+            N::read(src, lane, start, buf);
+            buf
+        }
+    }
+}
+
+/// Folds one piece of a row, in any order when that gives the same bits.
+fn fold_piece<N: Number>(op: N::Op, seed: &impl Fn(N) -> N, acc: Option<N>, values: &[N]) -> N {
+    let mut out = [acc.unwrap_or_else(|| seed(values[0]))];
+    let rest = &values[usize::from(acc.is_none())..];
+    match N::fold_any_order(op, rest) {
+        Some(v) => N::apply(op, &mut out, &[v]),
+        None => N::fold_rows(op, &mut out, rest, rest.len(), 0),
+    }
+    out[0]
 }
 
 /// Folds every element, in row-major order, into one result.
