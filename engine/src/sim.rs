@@ -100,6 +100,7 @@ pub struct Builder {
     core: u32,
     strict: bool,
     unsupported_is_error: bool,
+    tables: Option<std::sync::Arc<birsim_kernels::activation::pwp::Tables>>,
 }
 
 impl Builder {
@@ -156,6 +157,13 @@ impl Builder {
     #[must_use]
     pub fn seed(mut self, s: u64) -> Self {
         self.seed = Some(s);
+        self
+    }
+
+    /// Piecewise tables that activation functions are evaluated with, where they have one.
+    #[must_use]
+    pub fn pwp_tables(mut self, tables: birsim_kernels::activation::pwp::Tables) -> Self {
+        self.tables = Some(std::sync::Arc::new(tables));
         self
     }
 
@@ -237,6 +245,7 @@ impl Simulator {
             target,
             unsupported_is_error: o.unsupported_is_error,
             strict: o.strict,
+            tables: o.tables.clone(),
         };
         let random = match o.schedule {
             Schedule::Seeded(s) => s,

@@ -433,3 +433,43 @@ fn fault_7_overlapping_windows_add_up() {
     assert_eq!(got[..502], want);
     assert_eq!(mem[502 * 4..], [0xFF; 40]);
 }
+
+#[test]
+fn any_access_pattern_equals_the_walk_written_out() {
+    let seed = 20_240;
+    let mut rng = Rng(seed);
+    for round in 0..400 {
+        let k = 1 + (rng.next() % 40) as u32;
+        let operand = |rng: &mut Rng, limit: u32| loop {
+            let dtype = [Dtype::Float32, Dtype::Bfloat16, Dtype::Float8e5][rng.next() as usize % 3];
+            let size = dtype.size() as i64;
+            let mut pairs = vec![Pair { stride: (rng.next() as i64 % 9 - 4) * 64, num: k }];
+            for _ in 0..1 + rng.next() % 4 {
+                pairs.push(Pair { stride: (rng.next() as i64 % 7 - 3) * size, num: 1 + (rng.next() % 6) as u32 });
+            }
+            if pairs[1..].iter().map(|p| p.num).product::<u32>() <= limit {
+                break (dtype, pairs);
+            }
+        };
+        let (wd, wp) = operand(&mut rng, 128);
+        let (xd, xp) = operand(&mut rng, 512);
+        let base = 20_000i64;
+        let value = |d: Dtype, byte: i64| ((byte / d.size() as i64 * 7) % 13 - 6) as f32 * 0.25;
+        let memory = |d: Dtype| {
+            encode(d, &(0..40_000 / d.size() as i64).map(|i| value(d, i * d.size() as i64)).collect::<Vec<_>>())
+        };
+        let walk = |d: Dtype, pairs: &[Pair]| {
+            let mut bytes = vec![base];
+            for p in pairs {
+                bytes = bytes.iter().flat_map(|b| (0..i64::from(p.num)).map(move |i| b + i * p.stride)).collect();
+            }
+            bytes.iter().map(|b| value(d, *b)).collect::<Vec<f32>>()
+        };
+        let (wm, xm) = (memory(wd), memory(xd));
+        let w = Src::new(&wm, Pattern::new(wd, base, &wp).unwrap()).unwrap();
+        let x = Src::new(&xm, Pattern::new(xd, base, &xp).unwrap()).unwrap();
+        let out = run(&Matmult::default(), &x, &w).unwrap();
+        let want = chain(k as usize, w.lane_len(), x.lane_len(), &walk(wd, &wp), &walk(xd, &xp));
+        assert_eq!(out.values(), want, "seed {seed}, round {round}: {wd} {wp:?}, {xd} {xp:?}");
+    }
+}

@@ -420,11 +420,7 @@ pub fn predicates_hold(predicates: &[CompiledPredicate], env: &impl Env) -> Resu
 /// (`klr-to-bir.md` 4.2).
 pub fn check_engine(program: &Program, inst: &Inst) -> Result<()> {
     let queued = program.blocks.get(inst.block as usize).is_some_and(|b| b.by_sync);
-    if queued
-        && inst.engine == Engine::Unassigned
-        && !inst.opcode.is_terminator()
-        && !owns_updates(inst.opcode)
-    {
+    if queued && inst.engine == Engine::Unassigned && !inst.opcode.is_terminator() && !owns_updates(inst.opcode) {
         return Err(Error::new(Code::S016, "the instruction has no engine"));
     }
     Ok(())

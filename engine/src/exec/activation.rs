@@ -39,7 +39,8 @@ pub fn activation(cx: &mut Cx) -> Result<()> {
     };
     let (src, dst) = (cx.src(0)?, cx.dst(0)?);
     let epilogue = epilogue(cx, kind, reduce, init);
-    kernel::activation(&kernel::Activation { func, front, alpha, epilogue, tables: None }, &src, &dst, cx.profile())?;
+    let tables = cx.m.settings.tables.as_deref();
+    kernel::activation(&kernel::Activation { func, front, alpha, epilogue, tables }, &src, &dst, cx.profile())?;
     drain_second(cx, kind, false)
 }
 

@@ -92,6 +92,8 @@ pub struct Settings {
     pub unsupported_is_error: bool,
     /// Warnings about protocol leftovers are faults.
     pub strict: bool,
+    /// Piecewise activation tables; the exact forms without them.
+    pub tables: Option<std::sync::Arc<birsim_kernels::activation::pwp::Tables>>,
 }
 
 /// State of a run.

@@ -195,6 +195,9 @@ pub struct Run {
     /// Change one choice; list them with `birsim ops --fidelity`.
     #[arg(long, value_name = "FIELD=VALUE", value_parser = named_value, help_heading = "Machine")]
     pub set: Vec<(String, String)>,
+    /// Evaluate activation functions with the piecewise tables of this folder, where it has one.
+    #[arg(long, value_name = "DIR", help_heading = "Machine")]
+    pub pwp_tables: Option<PathBuf>,
     /// Leftovers of the sync protocol are faults.
     #[arg(long, help_heading = "Machine")]
     pub strict: bool,

@@ -60,7 +60,11 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     record.engines = usage::engines(&module);
 
     let counter = Arc::new(AtomicU64::new(0));
-    let mut sim = builder(args, profile, &counter).build()?;
+    let mut builder = builder(args, profile, &counter);
+    if let Some(dir) = &args.pwp_tables {
+        builder = builder.pwp_tables(birsim_kernels::activation::pwp::Tables::load(dir)?);
+    }
+    let mut sim = builder.build()?;
     sim.load(&module)?;
     let decls = declarations(&sim, &module);
     bind(args, &mut sim, &module, &decls, &source.folder, record)?;
