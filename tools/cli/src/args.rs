@@ -28,6 +28,8 @@ pub enum Command {
     Validate(Validate),
     /// Show tensors, blocks, opcode histogram, engines and listing of a program.
     Inspect(Inspect),
+    /// Write a program as normalised BIR-JSON; a KLR kernel is lowered.
+    Convert(Convert),
     /// Check one .npy file against another: exit 0 when they match, 1 when they differ.
     Compare(Compare),
     /// List every InstructionType and what birsim does with it.
@@ -242,6 +244,23 @@ pub struct Inspect {
     /// One JSON object instead of text.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `convert`.
+#[derive(Args, Debug)]
+pub struct Convert {
+    /// BIR-JSON module or KLR file, recognised by content; `-` is standard input.
+    #[arg(value_name = "PROGRAM")]
+    pub program: PathBuf,
+    /// File to write; `-` is standard output.
+    #[arg(short, long, value_name = "X.json")]
+    pub output: PathBuf,
+    /// Machine to lower a KLR kernel for.
+    #[arg(long, value_name = "T", value_parser = target)]
+    pub target: Option<Target>,
+    /// Refuse every KLR access and operator that the reference compiler refuses.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// Arguments of `compare`.

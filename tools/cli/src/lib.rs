@@ -39,6 +39,7 @@ fn run_command(args: Vec<OsString>) -> i32 {
             Command::Run(a) => Ok(run::run(&a, &term)),
             Command::Validate(a) => cmd::validate::run(&a, &term),
             Command::Inspect(a) => cmd::inspect::run(&a),
+            Command::Convert(a) => cmd::convert::run(&a, &term),
             Command::Compare(a) => cmd::compare::run(&a),
             Command::Ops(a) => cmd::ops::run(&a),
             Command::Explain(a) => cmd::explain::run(&a),

@@ -156,6 +156,49 @@ fn inspect_shows_tensors_opcodes_and_engines() {
 }
 
 #[test]
+fn convert_writes_a_normalised_module_that_runs_the_same() {
+    let s = ready();
+    s.birsim(&["convert", "p.json", "-o", "q.json"]).exits(0);
+    s.birsim(&["run", "q.json", "--input", "x=x.npy", "--golden", "o=x.npy"]).exits(0);
+    let again = s.birsim(&["convert", "q.json", "-o", "-"]);
+    again.exits(0);
+    assert_eq!(again.stdout, std::fs::read_to_string(s.path("q.json")).unwrap());
+    s.birsim(&["convert", "p.json", "-o", "none/q.json"]).exits(2).says("BIR-F007", "none/q.json");
+}
+
+#[test]
+fn klr_kernels_are_recognised_by_content() {
+    let s = Sandbox::new();
+    let data = root().join("tools/klr/tests/data");
+    for entry in std::fs::read_dir(data).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "klr") {
+            // The name says nothing.
+            s.write("k.json", std::fs::read(&path).unwrap());
+            let ran = s.birsim(&["inspect", "k.json"]);
+            ran.exits(0);
+            assert!(ran.stdout.starts_with("KLR 0.0.12"), "{}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn klr_contents_without_a_kernel_are_inspected_but_not_run() {
+    let s = Sandbox::new();
+    // Header, metadata "KLR", contents 4 (hlo) with a call-site name.
+    let mut hlo = b"\xd9\xd9\xf7\x83\x00\x00\x0c\xd9\xeb\x00\x81\x63KLR\xd9\xec\x04\x81\x64site".to_vec();
+    s.write("h.klr", &hlo);
+    let seen = s.birsim(&["inspect", "h.klr"]);
+    seen.exits(0);
+    assert!(seen.stdout.contains("contents hlo"), "{}", seen.stdout);
+    s.birsim(&["run", "h.klr"]).exits(4).says("BIR-K003", "contents hlo");
+    s.birsim(&["validate", "h.klr"]).exits(4).says("BIR-K003", "contents hlo");
+    hlo[6] = 13;
+    s.write("v.klr", &hlo);
+    s.birsim(&["run", "v.klr"]).exits(2).says("BIR-K002", "0.0.13");
+}
+
+#[test]
 fn colours_are_for_terminals_unless_asked_for() {
     let s = Sandbox::new();
     assert!(!s.birsim(&["explain", "X1"]).stderr.contains('\x1b'));

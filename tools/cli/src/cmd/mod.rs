@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod compare;
+pub mod convert;
 pub mod explain;
 pub mod inspect;
 pub mod ops;
