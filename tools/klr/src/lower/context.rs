@@ -5,7 +5,10 @@ use super::maps;
 use super::names::Names;
 use super::tensors::Tensors;
 use crate::ast::{Immediate, LncKernel, Operand as KlrOperand};
-use birsim_engine::ir::{Engine, Extra, ImmValue, Instruction, Opcode, Operand, RegisterDecl};
+use birsim_engine::ir::{
+    AddressSpace, Engine, Extra, ImmValue, Instruction, Location, LocationSet, MemoryType, Opcode, Operand,
+    RegisterDecl, Storage, TensorKind,
+};
 use birsim_kernels::{Code, Dtype, Error, Result};
 use std::collections::{HashMap, HashSet};
 
@@ -141,6 +144,43 @@ impl<'a> Core<'a> {
             KlrOperand::Imm(imm) => self.imm(imm),
             KlrOperand::Tile(tile) => self.ap(tile),
         }
+    }
+
+    /// A tensor of the lowering's own in SBUF: its location and set.
+    pub fn internal_tensor(&mut self, name: &str, dtype: Dtype, rows: i64, columns: i64) -> (String, String) {
+        let name = self.storage_names.claim(name);
+        let set = self.storage_names.claim(&format!("{name}_set"));
+        let (rows, columns) = (rows.unsigned_abs(), columns.unsigned_abs());
+        let location = Location {
+            name: name.clone(),
+            ty: MemoryType::Sb,
+            dims: vec![rows, columns * dtype.size() as u64],
+            addr: 0,
+            base: 0,
+            bank: 0,
+            allocated: false,
+            user_allocated: false,
+            pinned: false,
+            tensor_id: 0,
+            kind: None,
+            addr_space: None,
+            alias: Vec::new(),
+            pointer_ref_memloc: None,
+            extra: Extra::new(),
+        };
+        self.tensors.storage.push(Storage::Set(LocationSet {
+            name: set.clone(),
+            kind: TensorKind::Internal,
+            dtype,
+            tensor_shape: vec![rows, columns],
+            partition_dim: 0,
+            addr_space: AddressSpace::Local,
+            tensor_class: None,
+            locations: vec![location],
+            file: String::new(),
+            extra: Extra::new(),
+        }));
+        (name, set)
     }
 
     /// Adds a remark; a kernel with very many keeps the first hundred.

@@ -4,8 +4,7 @@ use crate::ast::{self, MatMulMX, MatmulPerfMode, NcMatMul, QuantizeMX, TensorRef
 use crate::lower::context::Core;
 use crate::lower::ops::fill::constant_bits;
 use birsim_engine::ir::{
-    AddressSpace, ApPair, Arch, Engine, Expr, Extra, Instruction, Location, LocationSet, MatmultPerfMode, MemoryType,
-    MemsetMode, Opcode, Operand, PhysicalAp, Storage, TensorKind, Value,
+    ApPair, Arch, Engine, Expr, Extra, Instruction, MatmultPerfMode, MemsetMode, Opcode, Operand, PhysicalAp, Value,
 };
 use birsim_kernels::{Code, Dtype, Error, Result, alu};
 
@@ -135,36 +134,8 @@ pub fn transpose(cx: &mut Core<'_>, p: &Transpose) -> Result<Instruction> {
 fn identity(cx: &mut Core<'_>, dtype: Dtype, rows: i64) -> Result<Operand> {
     let side = PE as i64;
     if !cx.identities.contains_key(&dtype) {
-        let name = cx.storage_names.claim(&format!("COMPILER-GENERATED-id.{dtype}"));
-        let set = cx.storage_names.claim(&format!("{name}_set"));
-        cx.tensors.storage.push(Storage::Set(LocationSet {
-            name: set.clone(),
-            kind: TensorKind::Internal,
-            dtype,
-            tensor_shape: vec![PE, PE],
-            partition_dim: 0,
-            addr_space: AddressSpace::Local,
-            tensor_class: None,
-            locations: vec![Location {
-                name: name.clone(),
-                ty: MemoryType::Sb,
-                dims: vec![PE, PE * dtype.size() as u64],
-                addr: 0,
-                base: 0,
-                bank: 0,
-                allocated: false,
-                user_allocated: false,
-                pinned: false,
-                tensor_id: 0,
-                kind: None,
-                addr_space: None,
-                alias: Vec::new(),
-                pointer_ref_memloc: None,
-                extra: Extra::new(),
-            }],
-            file: String::new(),
-            extra: Extra::new(),
-        }));
+        let name = format!("COMPILER-GENERATED-id.{dtype}");
+        let (name, set) = cx.internal_tensor(&name, dtype, side, side);
         cx.identities.insert(dtype, (name.clone(), set.clone()));
         let whole = Operand::Physical(square(dtype, &name, &set, side));
         let zero = constant_bits(&ast::Immediate::Float(0.0), dtype)?;

@@ -2,8 +2,8 @@
 
 use crate::ast::{Dropout, DropoutThresholdType, Rand2, RandGetState, RandSetState, Rng, SetRngSeed};
 use crate::lower::context::Core;
-use birsim_engine::ir::{Engine, Instruction, MemsetMode, Opcode, Value};
-use birsim_kernels::Result;
+use birsim_engine::ir::{ApPair, CopyMode, Engine, Extra, Instruction, MemsetMode, Opcode, Operand, PhysicalAp, Value};
+use birsim_kernels::{Dtype, Result};
 
 /// Zeroes elements at random, without rescaling.
 pub fn dropout(cx: &mut Core<'_>, p: &Dropout) -> Result<Instruction> {
@@ -47,9 +47,54 @@ pub fn rand_set_state(cx: &mut Core<'_>, p: &RandSetState) -> Result<Instruction
     Ok(inst)
 }
 
-/// Seeds the generator. Only the older generation, Pool's, knows this operator (ruling D10 needs one named).
+/// Words of the older generation's state.
+const STATE_WORDS: i64 = 6;
+
+/// Seeds the generator. Only the older generation, Pool's, knows this operator (ruling D10 needs one named). A source
+/// of one word per partition is no state yet: the word takes the first place in a state of ones.
 pub fn set_rng_seed(cx: &mut Core<'_>, p: &SetRngSeed) -> Result<Instruction> {
+    let seed = cx.ap(&p.src)?;
+    let one_word = matches!(&seed, Operand::Physical(ap) if ap.ap.iter().skip(1).all(|p| p.num == 1));
+    let state = match seed {
+        Operand::Physical(ap) if one_word && ap.dtype.size() == 4 && !cx.options.strict => state_of(cx, ap),
+        other => other,
+    };
     let mut inst = cx.inst("SetRandState-", Opcode::SetRandState, Engine::Unassigned);
-    inst.ins.push(cx.ap(&p.src)?);
+    inst.ins.push(state);
     Ok(inst.with("rng_engine", Value::named(Engine::Pool)))
+}
+
+/// A state tensor filled from one seed word per partition, or one for all.
+fn state_of(cx: &mut Core<'_>, mut seed: PhysicalAp) -> Operand {
+    let rows = seed.ap.first().map_or(1, |p| p.num);
+    let partitions = if rows == 1 { 128 } else { rows };
+    let name = cx.generated("COMPILER-GENERATED-rng-state-");
+    let (location, set) = cx.internal_tensor(&name, Dtype::Uint32, partitions, STATE_WORDS);
+    let part = |words: i64| PhysicalAp {
+        dtype: Dtype::Uint32,
+        memref: location.clone(),
+        memsetref: set.clone(),
+        offset: 0,
+        ap: vec![ApPair { step: STATE_WORDS, num: partitions }, ApPair { step: 1, num: words }],
+        dynamic: None,
+        extra: Extra::new(),
+    };
+    let mut fill = cx
+        .inst("COMPILER-GENERATED-rng-fill-", Opcode::Memset, Engine::Dve)
+        .with("mode", Value::named(MemsetMode::Const))
+        .with("constant", 1i64);
+    fill.outs.push(Operand::Physical(part(STATE_WORDS)));
+    // The word is copied as bits.
+    seed.dtype = Dtype::Uint32;
+    if rows == 1 {
+        seed.ap = vec![ApPair { step: 0, num: partitions }, ApPair { step: 1, num: 1 }];
+    }
+    let mut copy = cx
+        .inst("COMPILER-GENERATED-rng-seed-", Opcode::DMACopy, Engine::Dma)
+        .with("mode", Value::named(CopyMode::Copy));
+    copy.ins.push(Operand::Physical(seed));
+    copy.outs.push(Operand::Physical(part(1)));
+    cx.before.extend([fill, copy]);
+    cx.note("setRngSeed: one word per partition becomes the first word of a state of ones");
+    Operand::Physical(part(STATE_WORDS))
 }
