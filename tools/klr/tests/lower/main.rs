@@ -1,0 +1,9 @@
+//! Lowering: one test per operator kind, then the structure around the operators.
+
+mod build;
+mod compute;
+mod control;
+mod movement;
+mod refused;
+mod sync;
+mod tensors;
