@@ -90,7 +90,7 @@ pub fn tensor_tensor_scan(
 
 /// Ruling D6: v = op0(in, scalar); cache = op1(v, cache), one chain per partition.
 ///
-/// `scalar` is in[1], `initial` in[2], the start value that LoadAccumulate needs and nothing else may have. Cumulative and
+/// `scalar` is `in[1]`, `initial` is `in[2]`: the start value that LoadAccumulate needs and nothing else may have. Cumulative and
 /// TensorScan write every value of the cache, Reduce the last one.
 pub fn tensor_scalar_cache(
     p: &TensorScalarCache,

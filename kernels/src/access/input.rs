@@ -81,6 +81,15 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// The same elements as one lane.
+    #[must_use]
+    pub fn flat(&self) -> Input<'a> {
+        match self {
+            Input::View(s) => Input::View(s.flat()),
+            Input::Imm(i) => Input::Imm(*i),
+        }
+    }
+
     /// The tensor, when it is one.
     pub fn view(&self) -> Option<&Src<'a>> {
         match self {

@@ -55,7 +55,7 @@ pub(super) fn scalar_into<T: Copy>(out: &mut [T], a: &[T], s: T, reverse: bool, 
 /// Rows folded side by side: enough independent chains to hide the latency of one.
 pub const ROWS: usize = 8;
 
-/// acc[r] = f(.. f(acc[r], row_r[0]) .., row_r[n-1]), each row strictly in order, for rows of equal length.
+/// `acc[r] = f(.. f(acc[r], row_r[0]) .., row_r[n-1])`, each row strictly in order, for rows of equal length.
 #[inline(always)]
 pub(super) fn fold_side_by_side<T: Copy>(acc: &mut [T; ROWS], rows: &[&[T]; ROWS], f: impl Fn(T, T) -> T) {
     let n = rows.iter().map(|r| r.len()).min().unwrap_or(0);
@@ -69,7 +69,7 @@ pub(super) fn fold_side_by_side<T: Copy>(acc: &mut [T; ROWS], rows: &[&[T]; ROWS
     *acc = a;
 }
 
-/// acc[r] = f(.. f(acc[r], row_r[skip]) .., row_r[n-1]) for each of the rows of `n` elements in `data`.
+/// `acc[r] = f(.. f(acc[r], row_r[skip]) .., row_r[n-1])` for each of the rows of `n` elements in `data`.
 #[inline(always)]
 pub(super) fn fold_rows<T: Copy>(acc: &mut [T], data: &[T], n: usize, skip: usize, f: impl Fn(T, T) -> T) {
     if n == 0 || skip >= n {

@@ -150,7 +150,7 @@ impl FloatOp {
         apply_scalar_into(self, out, a, s, reverse);
     }
 
-    /// acc[r] = op(.. op(acc[r], x_skip) .., x_n-1) over row r of `data`, whose rows have `n` elements; strictly in order.
+    /// `acc[r] = op(.. op(acc[r], x_skip) .., x_n-1)` over row r of `data`, whose rows have `n` elements; in order.
     pub fn fold_rows(self, acc: &mut [f32], data: &[f32], n: usize, skip: usize) {
         with_op!(self.0, f => blocks::fold_rows(acc, data, n, skip, f));
     }

@@ -182,7 +182,7 @@ macro_rules! map {
                 with_op!(self.0, f => blocks::scalar(a, s, reverse, f));
             }
 
-            /// acc[r] = op(.. op(acc[r], x_skip) .., x_n-1) over row r of `data`, whose rows have `n` elements; in order.
+            /// `acc[r] = op(.. op(acc[r], x_skip) .., x_n-1)` over row r of `data`, whose rows have `n` elements; in order.
             pub fn fold_rows(self, acc: &mut [$int], data: &[$int], n: usize, skip: usize) {
                 with_op!(self.0, f => blocks::fold_rows(acc, data, n, skip, f));
             }

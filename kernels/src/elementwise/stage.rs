@@ -157,6 +157,12 @@ pub(super) fn map_lanes<N: Number>(
     })
 }
 
+/// Short lanes without a fold run faster as one: the order of the elements is the same.
+pub(super) fn merges(src: &Src, dst: &Dst, epilogue: Option<&Epilogue>) -> bool {
+    let same = src.lanes() == dst.lanes() && src.lane_len() == dst.lane_len();
+    same && epilogue.is_none() && dst.lanes() > 1 && dst.lane_len() <= 16 && dst.len() <= 16 * CHUNK
+}
+
 /// Every piece of every lane can be used in place.
 fn is_direct<N: Number>(src: &Src) -> bool {
     let aligned = src.is_empty() || N::in_place(src, 0, 0, 1).is_some();

@@ -2,7 +2,7 @@
 
 use super::Number;
 use super::number::integral;
-use super::stage::{Operand, Stage, map_lanes};
+use super::stage::{Operand, Stage, map_lanes, merges};
 use crate::access::{Dst, Input, Src};
 use crate::accumulate::Epilogue;
 use crate::alu::{AluOp, address_op, float_op, int_op};
@@ -46,6 +46,9 @@ pub struct TensorScalarPtr {
 /// A bit-vector operation selects int32 for both stages; its immediates follow ruling D2.
 pub fn tensor_scalar(p: &TensorScalar, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     check_operands(src, dst)?;
+    if merges(src, dst, None) {
+        return tensor_scalar(p, &src.flat(), &dst.flat(), profile);
+    }
     let stages = [(p.op0, p.const0, p.reverse0), (p.op1, p.const1, p.reverse1)];
     if p.op0.is_bitvec() || p.op1.is_bitvec() {
         check_cast(Dtype::Int32, dst.dtype(), profile)?;
@@ -80,6 +83,11 @@ pub fn tensor_scalar_ptr(
     profile: &Profile,
 ) -> Result<()> {
     check_operands(src, dst)?;
+    let whole = |s: &Input| s.view().is_none_or(|v| (v.lanes(), v.lane_len()) == (dst.lanes(), dst.lane_len()));
+    if merges(src, dst, epilogue) && [scalar0, scalar1].into_iter().flatten().all(whole) {
+        let (s0, s1) = (scalar0.map(Input::flat), scalar1.map(Input::flat));
+        return tensor_scalar_ptr(p, &src.flat(), s0.as_ref(), s1.as_ref(), &dst.flat(), epilogue, profile);
+    }
     // A skipped stage does not take part in the choice of the path.
     let used = [(p.op0, scalar0), (p.op1, scalar1)];
     if used.iter().any(|(op, s)| s.is_some() && op.is_bitvec()) {

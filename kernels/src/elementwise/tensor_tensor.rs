@@ -1,6 +1,6 @@
 //! TensorTensor (31): out = op(in0, in1).
 
-use super::stage::{Operand, Stage, map_lanes};
+use super::stage::{Operand, Stage, map_lanes, merges};
 use super::{Number, NumericPath, narrow_wrap, tensor_tensor_path, wrap_32};
 use crate::access::{Dst, Src};
 use crate::accumulate::Epilogue;
@@ -31,6 +31,9 @@ pub fn tensor_tensor(
     }
     if in1.lanes() != dst.lanes() || in1.lane_len() != dst.lane_len() {
         return Err(super::stage::shapes_differ(in1, dst).operand("ins[1]"));
+    }
+    if merges(in0, dst, epilogue) {
+        return tensor_tensor(p, &in0.flat(), &in1.flat(), &dst.flat(), epilogue, profile);
     }
     let ins = [in0.dtype(), in1.dtype()];
     match tensor_tensor_path(p.op, p.on_pool, ins, dst.dtype(), profile) {
