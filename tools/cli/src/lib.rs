@@ -3,6 +3,7 @@
 pub mod args;
 mod cmd;
 mod golden;
+mod klr_sim;
 pub mod npy;
 mod program;
 mod run;
@@ -22,6 +23,18 @@ use term::Term;
 pub fn main() -> ExitCode {
     quiet_panics();
     let code = run_command(std::env::args_os().collect());
+    ExitCode::from(u8::try_from(code).unwrap_or(70))
+}
+
+/// The `nki_klr_sim` command: the reference tool's flags, birsim's exit codes.
+pub fn klr_sim_main() -> ExitCode {
+    quiet_panics();
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let term = Term::new(term::Color::Auto);
+    let code = guard(|| klr_sim::run(&args, &term)).unwrap_or_else(|e| {
+        term.error(&e);
+        e.class().exit_code()
+    });
     ExitCode::from(u8::try_from(code).unwrap_or(70))
 }
 
