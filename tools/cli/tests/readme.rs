@@ -69,7 +69,7 @@ fn options_and_commands_of_the_readme_exist() {
         help.push_str(&s.birsim(&[command, "--help"]).stdout);
     }
     let text = readme();
-    let words = text.split(|c: char| c.is_whitespace() || "`;,.()".contains(c));
+    let words = text.split(|c: char| c.is_whitespace() || "`;,.()=".contains(c));
     let mut seen = 0;
     for option in words.filter(|w| w.starts_with("--") && w.len() > 2) {
         if !["--release", "--workspace", "--path"].contains(&option) {

@@ -3,7 +3,7 @@
 use crate::args::Ops;
 use crate::term::print;
 use birsim_engine::ir::Opcode;
-use birsim_engine::ir::table::{Fidelity, Row};
+use birsim_engine::ir::table::{Fidelity, RouteClass, Row};
 use birsim_kernels::{Profile, Result};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -27,12 +27,27 @@ pub fn run(args: &Ops) -> Result<i32> {
     Ok(0)
 }
 
-/// Whether the engine executes the instruction: yes, no, or in part.
+/// Whether the engine executes the instruction: yes, no, or in part. Asked of the table itself, so that it cannot promise more
+/// than a run keeps.
 fn implemented(row: &Row) -> Value {
-    match (row.fidelity, row.partial) {
-        (Fidelity::Unsupported, _) => json!(false),
-        (_, Some(_)) => json!("partial"),
-        _ => json!(true),
+    let executes = match row.class {
+        RouteClass::Abstract => false,
+        RouteClass::NoOp | RouteClass::ControlFlow => true,
+        // The trigger executes the descriptors of a DMABlock.
+        RouteClass::Kernel | RouteClass::Skipped => row.execute.is_some() || row.opcode == Opcode::DMABlock,
+    };
+    match row.partial {
+        Some(_) if executes => json!("partial"),
+        _ => json!(executes),
+    }
+}
+
+/// How faithful execution is; what is not executed at all is unsupported, whatever the row plans.
+fn fidelity(row: &Row) -> &'static str {
+    match (implemented(row) == json!(false), row.class) {
+        (true, RouteClass::Skipped) => Fidelity::Skipped.word(),
+        (true, _) => Fidelity::Unsupported.word(),
+        (false, _) => row.fidelity.word(),
     }
 }
 
@@ -42,7 +57,7 @@ fn json_row(row: &Row) -> Value {
         "name": row.name,
         "class": row.class.word(),
         "implemented": implemented(row),
-        "fidelity": row.fidelity.word(),
+        "fidelity": fidelity(row),
         "spec": row.spec,
     })
 }
@@ -63,7 +78,7 @@ fn table() -> String {
             row.name,
             row.class.word(),
             done,
-            row.fidelity.word(),
+            fidelity(row),
             row.spec
         );
         if let Some(missing) = row.partial {
