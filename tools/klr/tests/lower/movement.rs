@@ -390,3 +390,15 @@ fn kind_74_device_print() {
         "DevicePrint Pool (a[8:32,1:8]) -> () prefix=here output_buffer=stderr"
     );
 }
+
+#[test]
+fn device_dump_prints_what_is_not_32_bits_wide() {
+    let wide = Operator::NcCopy(Box::new(NcCopy { dst: f("d"), src: f("a"), dtype: None, engine: Engine::Dve }));
+    let half = sb("h", Dtype::Bfloat16, &[32, 8]);
+    let narrow = Operator::NcCopy(Box::new(NcCopy { dst: half, src: f("a"), dtype: None, engine: Engine::Dve }));
+    let program = Program::Lnc(kernel(vec![block("main.1", vec![stmt("w", wide), stmt("n", narrow)])]));
+    let options = birsim_klr::LowerOptions { device_dump: true, ..Default::default() };
+    let modules = birsim_klr::lower(&program, &options).expect("lowers").modules;
+    let names: Vec<&str> = modules[0].functions[0].blocks[0].instructions.iter().map(|i| i.name.as_str()).collect();
+    assert_eq!(names, ["w", "n", "COMPILER-GENERATED-COREID-0-DevicePrint-3"]);
+}
