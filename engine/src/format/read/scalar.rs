@@ -265,6 +265,9 @@ pub(super) fn unknown(def: &EnumDef, got: &str) -> birsim_kernels::Error {
         .advice(format!("one of: {}", names.join(", ")))
 }
 
+/// Spare bytes of a list that are worth giving back.
+const SLACK: usize = 128;
+
 /// A list; with a name, the context follows its records.
 #[derive(Clone, Copy)]
 pub(super) struct List<'c, S> {
@@ -311,6 +314,10 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for List<'_, S> {
         }
         if self.named.is_some() {
             self.cx.leave();
+        }
+        // Most lists hold one or two records; a vector grows to four at once.
+        if (items.capacity() - items.len()) * size_of::<S::Value>() >= SLACK {
+            items.shrink_to_fit();
         }
         Ok(items)
     }
