@@ -2,6 +2,7 @@
 
 pub mod enums;
 pub mod expr;
+pub mod listing;
 pub mod module;
 pub mod opcodes;
 pub mod operand;
