@@ -1,1 +1,3 @@
-//! birsim-benches
+//! Programs that benchmarks and schedule tests generate.
+
+pub mod programs;

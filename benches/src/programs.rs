@@ -1,0 +1,154 @@
+//! Generated programs: many tiny synchronised instructions whose data crosses engines.
+
+use birsim_engine::ir::{
+    AddressSpace, ApPair, Arch, Axis, Block, Engine, Expr, Extra, Function, Instruction, Location, LocationSet,
+    MemoryType, Module, Opcode, Operand, PhysicalAp, Storage, SyncKind, TensorKind, UpdateMode, UpdateRef, Value,
+    WaitMode, WaitRef,
+};
+use birsim_kernels::Dtype;
+use birsim_kernels::alu::AluOp;
+
+/// A tensor of `rows` x `cols` float32 values in SBUF or DRAM.
+pub fn tensor(name: &str, ty: MemoryType, kind: TensorKind, rows: u64, cols: u64) -> Storage {
+    let location = Location {
+        name: name.into(),
+        ty,
+        dims: vec![rows, cols * 4],
+        addr: 0,
+        base: 0,
+        bank: 0,
+        allocated: false,
+        user_allocated: false,
+        pinned: false,
+        tensor_id: 0,
+        kind: None,
+        addr_space: None,
+        alias: Vec::new(),
+        pointer_ref_memloc: None,
+        extra: Extra::new(),
+    };
+    Storage::Set(LocationSet {
+        name: format!("{name}_set"),
+        kind,
+        dtype: Dtype::Float32,
+        tensor_shape: vec![rows, cols],
+        partition_dim: 0,
+        addr_space: AddressSpace::Local,
+        tensor_class: None,
+        locations: vec![location],
+        file: String::new(),
+        extra: Extra::new(),
+    })
+}
+
+/// One element of a tensor.
+pub fn cell(name: &str, offset: i64) -> Operand {
+    Operand::Physical(PhysicalAp {
+        dtype: Dtype::Float32,
+        memref: name.into(),
+        memsetref: String::new(),
+        offset,
+        ap: vec![ApPair { step: 1, num: 1 }, ApPair { step: 1, num: 1 }],
+        dynamic: None,
+        extra: Extra::new(),
+    })
+}
+
+/// A wait for semaphore `id` >= `value`.
+pub fn wait(id: u32, value: u32) -> WaitRef {
+    WaitRef {
+        kind: SyncKind::Semaphore,
+        id,
+        mode: WaitMode::SemGeImm,
+        value,
+        regref: None,
+        from: None,
+        extra: Extra::new(),
+    }
+}
+
+/// Adds 1 to semaphore `id`.
+pub fn signal(id: u32) -> UpdateRef {
+    UpdateRef {
+        kind: SyncKind::Semaphore,
+        id,
+        mode: UpdateMode::SemAddImm,
+        value: 1,
+        target_core: None,
+        extra: Extra::new(),
+    }
+}
+
+/// out = in * `by` + 1 on one element.
+pub fn step(name: String, engine: Engine, from: Operand, to: Operand, by: f64) -> Instruction {
+    let mut i = Instruction::new(name, Opcode::TensorScalar, engine)
+        .with("op0", Value::named(AluOp::Mult))
+        .with("const0", by)
+        .with("reverse0", false)
+        .with("op1", Value::named(AluOp::Add))
+        .with("const1", 1.0)
+        .with("reverse1", false);
+    i.ins.push(from);
+    i.outs.push(to);
+    i
+}
+
+/// A module of one block.
+pub fn module(allocations: Vec<Storage>, instructions: Vec<Instruction>) -> Module {
+    let mut m = Module::new(Some(Arch::Gen3));
+    m.functions.push(Function {
+        name: "main".into(),
+        attributes: Extra::new(),
+        allocations,
+        blocks: vec![block("Block1", instructions)],
+        arguments: Vec::new(),
+        extra: Extra::new(),
+    });
+    m
+}
+
+/// A block.
+pub fn block(name: &str, instructions: Vec<Instruction>) -> Block {
+    Block { name: name.into(), arguments: Vec::new(), instructions, extra: Extra::new() }
+}
+
+/// `trips` passes over a body, by a static loop.
+pub fn repeat(name: &str, trips: i64, body: Vec<Instruction>) -> Instruction {
+    let axis = Axis { name: name.into(), lb: Expr::Const(0), ub: Expr::Const(trips), stride: Expr::Const(1) };
+    let mut l =
+        Instruction::new(format!("L-{name}"), Opcode::Loop, Engine::All).with("LoopAxis", Value::Axis(Box::new(axis)));
+    l.blocks.push(block(&format!("L-{name}-body"), body));
+    l
+}
+
+/// `n` instructions over six engines. Engine e's k-th instruction updates its own cell; every third one reads the cell of
+/// the engine before it and waits until that engine has finished its own k-th instruction.
+pub fn synchronised(n: usize) -> Module {
+    let engines = Engine::QUEUES;
+    let mut out = Vec::with_capacity(n);
+    for k in 0..n.div_ceil(engines.len()) {
+        for (e, engine) in engines.iter().enumerate() {
+            if out.len() == n {
+                break;
+            }
+            let crosses = k % 3 == 0 && e > 0;
+            let from = if crosses { e - 1 } else { e };
+            let mut i = step(
+                format!("I-{}", out.len()),
+                *engine,
+                cell("cells", (from * 64 + if crosses { 1 + k % 63 } else { 0 }) as i64),
+                cell("cells", (e * 64 + if k % 3 == 0 { 1 + k % 63 } else { 0 }) as i64),
+                0.5,
+            );
+            if crosses {
+                i.sync.on_wait.push(wait(e as u32 - 1, k as u32 + 1));
+            }
+            i.sync.on_update.push(signal(e as u32));
+            out.push(i);
+        }
+    }
+    let mut reset = Instruction::new("reset", Opcode::GroupResetSemaphores, Engine::All);
+    reset.set("sema_group", Value::Ints((0..6).map(Expr::Const).collect()));
+    out.push(reset);
+    module(vec![tensor("cells", MemoryType::Sb, TensorKind::Internal, 1, 6 * 64)], out)
+}
