@@ -10,16 +10,18 @@ use std::time::Instant;
 const RUNS: usize = 5;
 
 fn main() {
-    for (label, module, n) in [
-        ("1e6 synchronised 1x1 instructions on 6 engines", programs::synchronised(1_000_000), 1_000_000u64),
-        ("loop of 1e6 trips x 1 instruction", one_in_a_loop(1_000_000), 1_000_000),
+    // A smaller count serves instruction-level profilers.
+    let n: usize = std::env::var("BIRSIM_BENCH_N").ok().and_then(|v| v.parse().ok()).unwrap_or(1_000_000);
+    for (label, module) in [
+        ("synchronised 1x1 instructions on 6 engines", programs::synchronised(n)),
+        ("loop with one 1x1 instruction", one_in_a_loop(n as i64)),
     ] {
         for (name, schedule) in [("window", Schedule::Window), ("reference", Schedule::Reference)] {
             let best = (0..RUNS).map(|_| run(&module, schedule)).fold(f64::INFINITY, f64::min);
-            println!("{label:48} {name:10} {:6.2} M instructions/s", n as f64 / best / 1e6);
+            println!("{n} x {label:44} {name:10} {:6.2} M instructions/s", n as f64 / best / 1e6);
         }
     }
-    load(100_000);
+    load(n / 10);
 }
 
 fn run(module: &Module, schedule: Schedule) -> f64 {

@@ -27,6 +27,8 @@ pub struct Pattern {
     /// Pairs 1.. without unit dimensions and with contiguous neighbours fused; outermost first.
     inner: ArrayVec<Pair, MAX_PAIRS>,
     lane_len: usize,
+    /// What `measure` found.
+    span: (i64, i64),
     /// Byte offset of every element in order, for patterns that no strides describe.
     listed: Option<Arc<[usize]>>,
 }
@@ -54,6 +56,7 @@ impl Pattern {
             pairs: pairs.iter().copied().collect(),
             inner: ArrayVec::new(),
             lane_len: 0,
+            span: (0, 0),
             listed: None,
         };
         this.refresh();
@@ -81,6 +84,7 @@ impl Pattern {
             return Err(Error::new(Code::B001, "a listed pattern has one offset per element"));
         }
         this.listed = Some(offsets);
+        this.span = this.measure();
         Ok(this)
     }
 
@@ -101,6 +105,7 @@ impl Pattern {
                 _ => self.inner.push(*p),
             }
         }
+        self.span = self.measure();
     }
 
     /// Element type.
@@ -124,6 +129,7 @@ impl Pattern {
                 self.listed = Some(l.iter().map(shift).collect());
             }
         }
+        self.span = self.measure();
         self
     }
 
@@ -163,27 +169,30 @@ impl Pattern {
     }
 
     /// Half-open byte range [lo, hi) that the elements touch; `None` when empty.
+    #[inline]
     pub fn extent(&self) -> Option<(i64, i64)> {
-        if self.is_empty() {
-            return None;
-        }
+        (self.lane_len != 0 && self.pairs[0].num != 0).then_some(self.span)
+    }
+
+    /// Byte range of the elements; means nothing when there are none.
+    fn measure(&self) -> (i64, i64) {
         let size = self.dtype.size() as i64;
         if let Some(list) = &self.listed {
             let end = |o: &usize| i64::try_from(*o).unwrap_or(i64::MAX).min(1 << 61);
-            let lo = list.iter().min().map(end)?;
-            let hi = list.iter().max().map(end)?;
-            return Some((lo, hi + size));
+            let lo = list.iter().min().map_or(0, end);
+            let hi = list.iter().max().map_or(0, end);
+            return (lo, hi + size);
         }
         let (mut lo, mut hi) = (self.base, self.base);
         for p in self.pairs[..1].iter().chain(&self.inner) {
-            let reach = p.stride * i64::from(p.num - 1);
+            let reach = p.stride.saturating_mul(i64::from(p.num) - 1);
             if reach < 0 {
-                lo += reach;
+                lo = lo.saturating_add(reach);
             } else {
-                hi += reach;
+                hi = hi.saturating_add(reach);
             }
         }
-        Some((lo, hi + size))
+        (lo, hi.saturating_add(size))
     }
 
     /// Byte of an element given by lane and index inside the lane.

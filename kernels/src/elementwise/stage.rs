@@ -92,6 +92,9 @@ impl<N: Number> Stage<'_, N> {
     }
 }
 
+/// Lanes up to this length get buffers of this length.
+const SMALL: usize = 16;
+
 /// Runs `body(lane, start, input, work, scratch)` over every piece of every lane and stores what it leaves in `work`.
 ///
 /// `input` is the piece of `src`; when absent, `work` holds it already. Contiguous memory of the working type is used in
@@ -122,8 +125,11 @@ pub(super) fn map_lanes<N: Number>(
     let wide =
         direct && is_direct::<N>(&dst.as_src()) && is_direct::<N>(src) && views.clone().all(|o| is_direct::<N>(o));
     let piece = if wide { 8 * CHUNK } else { CHUNK };
+    // Clearing two full buffers would cost more than the work of a tiny instruction.
+    macro_rules! run {
+        ($size:expr) => {
     for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |range| {
-        let (mut buf, mut scratch) = ([N::zeroed(); CHUNK], [N::zeroed(); CHUNK]);
+        let (mut buf, mut scratch) = ([N::zeroed(); $size], [N::zeroed(); $size]);
         for lane in range {
             let mut fold = epilogue.and_then(|e| e.lane(lane));
             pieces(dst.lane_len(), piece, |at, n| {
@@ -155,6 +161,9 @@ pub(super) fn map_lanes<N: Number>(
         }
         Ok(())
     })
+        };
+    }
+    if dst.lane_len() <= SMALL { run!(SMALL) } else { run!(CHUNK) }
 }
 
 /// Short lanes without a fold run faster as one: the order of the elements is the same.
