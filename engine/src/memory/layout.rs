@@ -107,7 +107,9 @@ pub fn resolve(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> 
     if empty || loc.is_linear() {
         let mut pairs: ArrayVec<Pair, MAX_PAIRS> = ArrayVec::new();
         for p in ap {
-            let pair = Pair { stride: if empty { 0 } else { p.step * size as i64 }, num: num(p)? };
+            // Only the step of a single element can be out of range here, and that one never acts.
+            let stride = if empty { 0 } else { p.step.checked_mul(size as i64).unwrap_or(0) };
+            let pair = Pair { stride, num: num(p)? };
             pairs.try_push(pair).map_err(|_| too_many(ap.len()))?;
         }
         let base = if empty { loc.start as i64 } else { loc.start as i64 + offset * size as i64 };
@@ -119,12 +121,12 @@ pub fn resolve(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> 
         (ArrayVec::<Pair, MAX_PAIRS>::new(), offset.rem_euclid(pitch), offset.rem_euclid(pitch));
     for p in ap {
         let stride = if p.step % pitch == 0 {
-            (p.step / pitch) * loc.row_stride as i64
+            (p.step / pitch).checked_mul(loc.row_stride as i64).unwrap_or(0)
         } else {
             let span = p.step * (p.num - 1);
             col_lo += span.min(0);
             col_hi += span.max(0);
-            p.step * size as i64
+            p.step.checked_mul(size as i64).unwrap_or(0)
         };
         pairs.try_push(Pair { stride, num: num(p)? }).map_err(|_| too_many(ap.len()))?;
     }

@@ -166,6 +166,9 @@ pub struct Run {
     /// Write a machine-readable report.
     #[arg(long, value_name = "FILE.json", help_heading = "Outputs")]
     pub report: Option<PathBuf>,
+    /// Write the verdict as JUnit XML.
+    #[arg(long, value_name = "FILE.xml", help_heading = "Outputs")]
+    pub junit: Option<PathBuf>,
     /// Print nothing but errors.
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Outputs")]
     pub quiet: bool,

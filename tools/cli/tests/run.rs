@@ -287,3 +287,37 @@ fn limits_and_choices_are_taken() {
         (&"fp8_saturate".into(), &"false".into(), &"*".into())
     );
 }
+
+#[test]
+fn junit_counts_the_run_and_its_goldens() {
+    let s = ready();
+    s.write("g.npy", square([1.0, 2.0, 3.5, 4.0]));
+    let read = || std::fs::read_to_string(s.path("j.xml")).unwrap();
+    s.birsim(&with(&["--golden", "o=x.npy", "--junit", "j.xml"])).exits(0);
+    assert!(read().contains("tests=\"2\" failures=\"0\" errors=\"0\""), "{}", read());
+    s.birsim(&with(&["--golden", "o=g.npy", "--junit", "j.xml"])).exits(1);
+    assert!(read().contains("failures=\"1\"") && read().contains("got 3.0, golden 3.5"), "{}", read());
+    s.birsim(&["run", "p.json", "--junit", "j.xml"]).exits(2);
+    assert!(read().contains("errors=\"1\"") && read().contains("type=\"BIR-F005\""), "{}", read());
+}
+
+#[test]
+fn a_deadlock_names_engines_semaphores_and_values() {
+    let s = Sandbox::new();
+    let waiting = |name: &str, engine: &str, awaited: u32, updated: u32| {
+        let out = ap("o", "float32", 0);
+        format!(
+            r#"{{"name": "{name}", "opcode": "Memset", "engine": "{engine}", "ins": [], "outs": [{out}], "mode": "Const",
+                "constant": 0, "sync_info": {{
+                "on_wait": [{{"type": "semaphore", "id": {awaited}, "wait_mode": "sem-ge-imm", "wait_value": 3}}],
+                "on_update": [{{"type": "semaphore", "id": {updated}, "update_mode": "sem-add-imm", "update_value": 1}}]}}}}"#
+        )
+    };
+    let allocations = [dram("o", "ExternalOutput", "float32", [2, 2], 4, "")];
+    s.write("p.json", module(&allocations, &[waiting("first", "Pool", 5, 6), waiting("second", "DVE", 6, 5)]));
+    let ran = s.birsim(&["run", "p.json"]);
+    ran.exits(3).says("BIR-S003", "Block1");
+    for part in ["Pool: first", "semaphore 5 >= 3, it is 0", "DVE: second", "semaphore 6 >= 3, it is 0"] {
+        assert!(ran.stderr.contains(part), "'{part}' in\n{}", ran.stderr);
+    }
+}

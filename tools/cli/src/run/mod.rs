@@ -1,5 +1,6 @@
 //! `birsim run`: from the command line to the verdict.
 
+mod junit;
 mod progress;
 mod report;
 mod summary;
@@ -36,16 +37,17 @@ pub fn run(args: &Run, term: &Term) -> i32 {
     if outcome.is_ok() && !args.quiet {
         print(&summary::text(&record, args, term));
     }
-    let code = record.exit_code();
-    let Some(path) = &args.report else { return code };
-    match guard(|| crate::npy::write_atomic(path, &[record.json(code).as_bytes()])) {
-        Ok(()) => code,
-        Err(e) => {
+    let mut code = record.exit_code();
+    let texts = [(&args.report, record.json(code)), (&args.junit, junit::xml(&record))];
+    for (path, text) in texts {
+        let Some(path) = path else { continue };
+        if let Err(e) = guard(|| crate::npy::write_atomic(path, &[text.as_bytes()])) {
             term.error(&e);
             // The run's own failure says more than the report's.
-            if code == 0 { e.class().exit_code() } else { code }
+            code = if code == 0 { e.class().exit_code() } else { code };
         }
     }
+    code
 }
 
 fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {

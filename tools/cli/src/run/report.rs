@@ -171,6 +171,11 @@ impl Record {
         }));
     }
 
+    /// The error that ended the run.
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+
     fn mismatch(&self) -> bool {
         self.outputs.iter().any(|o| o.golden.as_ref().is_some_and(|g| !g.equal()))
     }
