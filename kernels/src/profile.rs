@@ -98,6 +98,10 @@ profile! {
     cast_to_uint64: bool = false, device true, "numerics 2.1", ["*"];
     /// Weights of DoubleRowSwInterleave: refused, or de-interleaved in plain or reversed column order.
     matmul_sw_interleave: SwInterleave = SwInterleave::Refuse, device SwInterleave::Refuse, "D50", ["Matmult"];
+    /// A matrix product adds a * b with one rounding (fused) instead of two.
+    matmul_fma: bool = true, device true, "matmul-mx 2.4", ["Matmult", "MatmultMx"];
+    /// Derivative_silu is the form the notes print, 0.25 at 0, instead of the derivative.
+    silu_derivative_printed: bool = false, device false, "activation 3", ["Activation"];
     /// MX blocks are scaled by one binade more, so that quantising never saturates.
     mx_alternative_emax: bool = false, device true, "matmul-mx 5.2", ["QuantizeMx"];
     /// The scale byte of an MX block is at least 1, also for a block of zeros.

@@ -338,6 +338,20 @@ fn activate2_applies_its_two_operations() {
     assert_eq!(run(&bad, &x, Dtype::Float32).unwrap_err().code(), Code::S006);
 }
 
+#[test]
+fn the_printed_silu_derivative_is_a_choice() {
+    let x = view(Dtype::Float32, &[0.0], &[1, 1]);
+    let mut mem = [0u8; 4];
+    let mut profile = Profile::reference();
+    for (value, want) in [("false", 0.5), ("true", 0.25)] {
+        profile.set("silu_derivative_printed", value).unwrap();
+        let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &[1, 1]).unwrap()).unwrap();
+        activation(&plain(F::DerivativeSilu, imm(1.0), imm(0.0)), &x, &dst, &profile).unwrap();
+        drop(dst);
+        assert_eq!(decode(Dtype::Float32, &mem), [want]);
+    }
+}
+
 fn with_epilogue<'a>(
     state: &'a Accumulator,
     profile: &'a Profile,

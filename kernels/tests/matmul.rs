@@ -60,6 +60,12 @@ fn chain(k: usize, m: usize, n: usize, w: &[f32], x: &[f32]) -> Vec<f32> {
     out
 }
 
+/// The same with `matmul_fma` off.
+fn two_roundings(k: usize, m: usize, n: usize, w: &[f32], x: &[f32]) -> Vec<f32> {
+    let one = |i, j| (0..k).fold(0.0f32, |acc, q| w[q * m + i] * x[q * n + j] + acc);
+    (0..m * n).map(|e| one(e / n, e % n)).collect()
+}
+
 fn same_bits(a: &[f32], b: &[f32]) {
     assert_eq!(a.len(), b.len());
     for (i, (a, b)) in a.iter().zip(b).enumerate() {
@@ -111,11 +117,13 @@ fn every_path_gives_the_bits_of_the_chain() {
     ] {
         let (w, x) = (rng.vec(k * m), rng.vec(k * n));
         let (ws, xs) = (floats(&w, &[k as u32, m as u32]), floats(&x, &[k as u32, n as u32]));
-        let want = chain(k, m, n, &w, &x);
-        for isa in Isa::available() {
-            let mut out = Product::default();
-            product_on(isa, &xs, &ws, &mut out).unwrap();
-            same_bits(out.values(), &want);
+        for fma in [true, false] {
+            let want = if fma { chain(k, m, n, &w, &x) } else { two_roundings(k, m, n, &w, &x) };
+            for isa in Isa::available() {
+                let mut out = Product::default();
+                product_on(isa, fma, &xs, &ws, &mut out).unwrap();
+                same_bits(out.values(), &want);
+            }
         }
     }
 }
@@ -134,7 +142,8 @@ fn specials_travel_on_every_path() {
     let want = chain(k, m, n, &w, &x);
     for isa in Isa::available() {
         let mut out = Product::default();
-        product_on(isa, &floats(&x, &[k as u32, n as u32]), &floats(&w, &[k as u32, m as u32]), &mut out).unwrap();
+        product_on(isa, true, &floats(&x, &[k as u32, n as u32]), &floats(&w, &[k as u32, m as u32]), &mut out)
+            .unwrap();
         same_bits(out.values(), &want);
     }
 }

@@ -42,6 +42,7 @@ fn shared_fields(cx: &Cx) -> Result<Matmult> {
         ],
         tile_size: pair(cx, f::Matmult::tile_size)?,
         tile_position: pair(cx, f::Matmult::tile_position)?,
+        fma: cx.profile().matmul_fma,
     })
 }
 

@@ -214,7 +214,7 @@ fn gelu_sigmoid_derivative(x: f32) -> f32 {
     logistic_derivative(1.702 * f64::from(x))
 }
 
-/// The notes print (x e^x + 1) e^x / (e^x + 1)^2, which is 0.25 at 0 where the derivative is 0.5.
+/// The mathematically right form.
 #[inline(always)]
 fn silu_derivative(x: f32) -> f32 {
     logistic_derivative(f64::from(x))
@@ -242,6 +242,15 @@ fn abs_rsqrt(x: f32) -> f32 {
 fn silu(x: f32) -> f32 {
     let d = f64::from(x);
     (d / (exp(-d) + 1.0)) as f32
+}
+
+/// The form the notes print, (x e^x + 1) e^x / (e^x + 1)^2: 0.25 at 0, where the derivative is 0.5.
+pub(super) fn silu_derivative_printed(isa: Isa, values: &mut [f32]) {
+    run!(isa, values, x => {
+        let d = f64::from(x);
+        let e = exp(d);
+        ((d * e + 1.0) * e / ((e + 1.0) * (e + 1.0))) as f32
+    });
 }
 
 /// x - row maximum in float32, then the single exponential; all values in place.

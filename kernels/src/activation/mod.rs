@@ -96,6 +96,7 @@ pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Re
     }
     let table = p.tables.and_then(|t| t.get(p.func));
     let isa = Isa::best();
+    let printed = p.func == ActivationFunctionType::DerivativeSilu && profile.silu_derivative_printed;
     each_lane(src, dst, p.epilogue.as_ref(), profile, |lane| {
         let front = front.lane(lane);
         let alpha = scalar(&p.alpha, lane);
@@ -103,6 +104,10 @@ pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Re
             front.apply(values);
             match table {
                 Some(t) => t.apply(values),
+                None if printed => {
+                    exact::silu_derivative_printed(isa, values);
+                    Ok(())
+                }
                 None => apply(isa, p.func, alpha, values),
             }
         }

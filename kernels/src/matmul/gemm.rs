@@ -38,6 +38,7 @@ impl Isa {
 /// Threads share the columns: each packs its own panels of `b` and multiplies them while they are in its cache.
 pub(crate) fn multiply(
     isa: Isa,
+    fma: bool,
     a: &impl Packed,
     b: &impl Packed,
     c: &mut [f32],
@@ -61,6 +62,7 @@ pub(crate) fn multiply(
     let bbuf = sized(bbuf, panels * k * tile.cols);
     let c = Output { ptr: c.as_mut_ptr(), len: c.len(), stride: n };
     let abuf = &*abuf;
+    let tile_of = if fma { run_tile::<true> } else { run_tile::<false> };
     let work = |(strip, b_packed): (usize, &mut [f32])| {
         let first = strip * STRIP * tile.cols;
         b.pack(tile.cols, first, (STRIP * tile.cols).min(n - first), b_packed);
@@ -69,7 +71,7 @@ pub(crate) fn multiply(
             let cols = tile.cols.min(n - col);
             for (block, a) in abuf.chunks_exact(k * tile.rows).enumerate() {
                 let row = block * tile.rows;
-                run_tile(isa, a, b, &c, (row, col), (tile.rows.min(m - row), cols));
+                tile_of(isa, a, b, &c, (row, col), (tile.rows.min(m - row), cols));
             }
         }
     };
@@ -104,25 +106,24 @@ impl Output {
 }
 
 /// One register tile at `at`, of which `size` lies inside the matrix.
-#[inline]
-fn run_tile(isa: Isa, a: &[f32], b: &[f32], c: &Output, at: (usize, usize), size: (usize, usize)) {
+fn run_tile<const FMA: bool>(isa: Isa, a: &[f32], b: &[f32], c: &Output, at: (usize, usize), size: (usize, usize)) {
     let start = c.tile(at, size);
     let tile = isa.tile();
     #[cfg(target_arch = "x86_64")]
     if isa == Isa::Avx512 && size == (tile.rows, tile.cols) {
         // SAFETY: `multiply` checked the CPU; `Output::tile` proved the whole tile to lie inside the matrix.
-        unsafe { x86::avx512_tile(a, b, start, c.stride) };
+        unsafe { x86::avx512_tile::<FMA>(a, b, start, c.stride) };
         return;
     }
     let mut whole = [0.0f32; MAX_TILE];
     match isa {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `multiply` checked the CPU.
-        Isa::Avx2 => unsafe { x86::avx2_tile(a, b, &mut whole) },
+        Isa::Avx2 => unsafe { x86::avx2_tile::<FMA>(a, b, &mut whole) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `multiply` checked the CPU; `whole` holds 12 rows of 32.
-        Isa::Avx512 => unsafe { x86::avx512_tile(a, b, whole.as_mut_ptr(), tile.cols) },
-        _ => scalar_tile(a, b, &mut whole),
+        Isa::Avx512 => unsafe { x86::avx512_tile::<FMA>(a, b, whole.as_mut_ptr(), tile.cols) },
+        _ => scalar_tile::<FMA>(a, b, &mut whole),
     }
     for (r, row) in whole.chunks_exact(tile.cols).take(size.0).enumerate() {
         // SAFETY: row r of the tile lies inside the matrix, as above, and `row` is at least `size.1` long.
@@ -130,12 +131,12 @@ fn run_tile(isa: Isa, a: &[f32], b: &[f32], c: &Output, at: (usize, usize), size
     }
 }
 
-fn scalar_tile(a: &[f32], b: &[f32], out: &mut [f32]) {
+fn scalar_tile<const FMA: bool>(a: &[f32], b: &[f32], out: &mut [f32]) {
     const T: Tile = Isa::Scalar.tile();
     for (a, b) in a.chunks_exact(T.rows).zip(b.chunks_exact(T.cols)) {
         for (r, x) in a.iter().enumerate() {
             for (acc, y) in out[r * T.cols..][..T.cols].iter_mut().zip(b) {
-                *acc = x.mul_add(*y, *acc);
+                *acc = if FMA { x.mul_add(*y, *acc) } else { x * y + *acc };
             }
         }
     }
@@ -147,12 +148,24 @@ mod x86 {
     use crate::isa::Isa;
     use std::arch::x86_64::*;
 
+    #[target_feature(enable = "avx512f")]
+    #[inline]
+    fn mac512<const FMA: bool>(a: __m512, b: __m512, c: __m512) -> __m512 {
+        if FMA { _mm512_fmadd_ps(a, b, c) } else { _mm512_add_ps(_mm512_mul_ps(a, b), c) }
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    #[inline]
+    fn mac256<const FMA: bool>(a: __m256, b: __m256, c: __m256) -> __m256 {
+        if FMA { _mm256_fmadd_ps(a, b, c) } else { _mm256_add_ps(_mm256_mul_ps(a, b), c) }
+    }
+
     /// 12 x 32 outputs in 24 registers.
     ///
     /// # Safety
     /// The CPU has AVX-512F; `c` is writable for 12 rows of 32 floats, `stride` floats apart.
     #[target_feature(enable = "avx512f")]
-    pub unsafe fn avx512_tile(a: &[f32], b: &[f32], c: *mut f32, stride: usize) {
+    pub unsafe fn avx512_tile<const FMA: bool>(a: &[f32], b: &[f32], c: *mut f32, stride: usize) {
         const T: Tile = Isa::Avx512.tile();
         let mut acc = [[_mm512_setzero_ps(); 2]; T.rows];
         for (a, b) in a.chunks_exact(T.rows).zip(b.chunks_exact(T.cols)) {
@@ -160,8 +173,8 @@ mod x86 {
             let (b0, b1) = unsafe { (_mm512_loadu_ps(b.as_ptr()), _mm512_loadu_ps(b.as_ptr().add(16))) };
             for (acc, x) in acc.iter_mut().zip(a) {
                 let x = _mm512_set1_ps(*x);
-                acc[0] = _mm512_fmadd_ps(x, b0, acc[0]);
-                acc[1] = _mm512_fmadd_ps(x, b1, acc[1]);
+                acc[0] = mac512::<FMA>(x, b0, acc[0]);
+                acc[1] = mac512::<FMA>(x, b1, acc[1]);
             }
         }
         for (r, [lo, hi]) in acc.iter().enumerate() {
@@ -178,7 +191,7 @@ mod x86 {
     /// # Safety
     /// The CPU has AVX2 and FMA.
     #[target_feature(enable = "avx2,fma")]
-    pub unsafe fn avx2_tile(a: &[f32], b: &[f32], out: &mut [f32]) {
+    pub unsafe fn avx2_tile<const FMA: bool>(a: &[f32], b: &[f32], out: &mut [f32]) {
         const T: Tile = Isa::Avx2.tile();
         let mut acc = [[_mm256_setzero_ps(); 2]; T.rows];
         for (a, b) in a.chunks_exact(T.rows).zip(b.chunks_exact(T.cols)) {
@@ -186,8 +199,8 @@ mod x86 {
             let (b0, b1) = unsafe { (_mm256_loadu_ps(b.as_ptr()), _mm256_loadu_ps(b.as_ptr().add(8))) };
             for (acc, x) in acc.iter_mut().zip(a) {
                 let x = _mm256_set1_ps(*x);
-                acc[0] = _mm256_fmadd_ps(x, b0, acc[0]);
-                acc[1] = _mm256_fmadd_ps(x, b1, acc[1]);
+                acc[0] = mac256::<FMA>(x, b0, acc[0]);
+                acc[1] = mac256::<FMA>(x, b1, acc[1]);
             }
         }
         for ([lo, hi], row) in acc.iter().zip(out.chunks_exact_mut(T.cols)) {

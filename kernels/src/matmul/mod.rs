@@ -1,7 +1,8 @@
 //! Matmult (8) and its relatives: the product of a stationary and a moving matrix (`matmul-mx.md` 2).
 //!
 //! The kernel computes the finished product in float32; writing it to PSUM, by copy or by accumulation, is the
-//! machine's step ([`store_row`]). Order of every sum: acc = +0.0; for k ascending acc = fma(a, b, acc).
+//! machine's step ([`store_row`]). Order of every sum: acc = +0.0; for k ascending acc = fma(a, b, acc), or with two
+//! roundings when the profile says so.
 
 use crate::access::Src;
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -81,6 +82,8 @@ pub struct Matmult {
     pub tile_size: [i64; 2],
     /// First row and column of the tile; -1 is the whole array.
     pub tile_position: [i64; 2],
+    /// The profile's `matmul_fma`.
+    pub fma: bool,
 }
 
 impl Default for Matmult {
@@ -95,6 +98,7 @@ impl Default for Matmult {
             replication: [0; 3],
             tile_size: [-1; 2],
             tile_position: [-1; 2],
+            fma: true,
         }
     }
 }
@@ -183,12 +187,12 @@ pub fn matmult(p: &Matmult, ifmap: &Src, weights: &Src, out: &mut Product, profi
             SwInterleave::Reversed => a.interleaved(true),
         };
     }
-    product(&a, &b, out, Isa::best());
+    product(&a, &b, out, Isa::best(), p.fma);
     Ok(())
 }
 
-/// As [`matmult`] on an instruction set of the caller's choice: for comparing the paths.
-pub fn product_on(isa: Isa, ifmap: &Src, weights: &Src, out: &mut Product) -> Result<()> {
+/// The plain product on an instruction set of the caller's choice: for comparing the paths.
+pub fn product_on(isa: Isa, fma: bool, ifmap: &Src, weights: &Src, out: &mut Product) -> Result<()> {
     let p = Matmult::default();
     gate(ifmap, weights)?;
     if ifmap.lanes() != weights.lanes() {
@@ -197,7 +201,7 @@ pub fn product_on(isa: Isa, ifmap: &Src, weights: &Src, out: &mut Product) -> Re
     check_sizes(&p, ifmap.lanes(), weights.lane_len(), ifmap.lane_len())?;
     let a = Side::new(weights, weights.lane_len(), false, None);
     let b = Side::new(ifmap, ifmap.lane_len(), false, None);
-    product(&a, &b, out, isa);
+    product(&a, &b, out, isa, fma);
     Ok(())
 }
 
@@ -214,10 +218,10 @@ pub fn matmult_sparse(ifmap: &Src, weights: &Src, tags: &Src) -> Result<()> {
 }
 
 /// Packs both sides and multiplies.
-pub(crate) fn product(a: &impl Packed, b: &impl Packed, out: &mut Product, isa: Isa) {
+pub(crate) fn product(a: &impl Packed, b: &impl Packed, out: &mut Product, isa: Isa, fma: bool) {
     out.shape(a.columns(), b.columns());
     let (values, wbuf, ibuf) = out.parts();
-    multiply(isa, a, b, values, wbuf, ibuf);
+    multiply(isa, fma, a, b, values, wbuf, ibuf);
 }
 
 pub(crate) fn check_sizes(p: &Matmult, k: usize, m: usize, n: usize) -> Result<()> {

@@ -67,7 +67,7 @@ pub fn matmult_mx(
     }
     let a = dequantize::Side::new("weights", weights, weights_scales)?;
     let b = dequantize::Side::new("ifmap", ifmap, ifmap_scales)?;
-    product(&a, &b, out, Isa::best());
+    product(&a, &b, out, Isa::best(), p.fma);
     Ok(())
 }
 
