@@ -38,8 +38,8 @@ fn sample(f: &Field, n: usize) -> Value {
     let other = |values: &[(u8, &str)], d: Option<u8>| values.iter().map(|v| v.0).find(|o| Some(*o) != d).unwrap();
     match f.ty {
         FieldType::Bool => Value::Bool(!matches!(f.default, Default::Bool(true))),
-        FieldType::Int(_, hi) => Value::Int(if n % 2 == 0 { hi } else { 17 }),
-        FieldType::Bits => Value::Int(if n % 2 == 0 { -1 } else { 0x3fc0_0000 }),
+        FieldType::Int(_, hi) => Value::Int(if n.is_multiple_of(2) { hi } else { 17 }),
+        FieldType::Bits => Value::Int(if n.is_multiple_of(2) { -1 } else { 0x3fc0_0000 }),
         FieldType::Float => Value::Float([f64::NEG_INFINITY, -3.4028234663852886e38, 0.1, -0.0][n % 4]),
         FieldType::Str => Value::Str("a \"name\"\n\u{e9}".to_string()),
         FieldType::Enum(def) => {

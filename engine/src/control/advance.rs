@@ -234,15 +234,11 @@ impl Flow<'_> {
                 self.enter_position()
             }
             Next::Block(b) => self.jump(b),
-            Next::Break => {
-                while let Some(top) = self.pc.frames.last() {
-                    match top.kind {
-                        FrameKind::Function { .. } => return self.fall_through(),
-                        _ => return self.pop(),
-                    }
-                }
-                Ok(())
-            }
+            Next::Break => match self.pc.frames.last().map(|top| matches!(top.kind, FrameKind::Function { .. })) {
+                Some(true) => self.fall_through(),
+                Some(false) => self.pop(),
+                None => Ok(()),
+            },
             Next::Return => {
                 while let Some(top) = self.pc.frames.last() {
                     if matches!(top.kind, FrameKind::Function { .. }) {

@@ -10,6 +10,8 @@ use bevy_ecs::prelude::*;
 /// Rows issued in one tick at most.
 const WINDOW: usize = 1024;
 
+// A system's parameters are the state it looks at.
+#[allow(clippy::too_many_arguments)]
 pub(super) fn select(
     program: Res<Program>,
     settings: Res<Settings>,

@@ -245,6 +245,9 @@ pub struct Segment {
 /// Number of engine queues.
 pub const QUEUES: usize = Engine::QUEUES.len();
 
+/// (value, predecessor block) of one block argument.
+pub type Incoming = Box<[(Opnd, u32)]>;
+
 /// A compiled basic block.
 #[derive(Clone, Debug)]
 pub struct BlockPlan {
@@ -259,7 +262,7 @@ pub struct BlockPlan {
     /// Runs by queues and semaphores; else in list order.
     pub by_sync: bool,
     /// (register, [(value, predecessor block)]).
-    pub arguments: Box<[(RegRef, Box<[(Opnd, u32)]>)]>,
+    pub arguments: Box<[(RegRef, Incoming)]>,
 }
 
 /// A compiled function.

@@ -196,7 +196,7 @@ pub fn declare(
                 program.sets.push(SetInfo {
                     name: set.name.as_str().into(),
                     locations: order.into_iter().map(|(_, l)| l).collect(),
-                    formal: formals.iter().any(|f| *f == set.name),
+                    formal: formals.contains(&set.name),
                 });
                 if scope.sets.insert(set.name.clone(), id).is_some() {
                     return Err(duplicate("memory-location set", &set.name));
