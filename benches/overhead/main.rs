@@ -30,6 +30,10 @@ fn run(module: &Module, schedule: Schedule) -> f64 {
         eprintln!("{e}");
         return f64::NAN;
     }
+    let zeros = vec![0; sim.tensors()[0].bytes as usize];
+    if let Err(e) = sim.bind("cells", &zeros) {
+        eprintln!("{e}");
+    }
     let start = Instant::now();
     if let Err(e) = sim.run() {
         eprintln!("{e}");
