@@ -420,6 +420,7 @@ fn hostile_patterns_are_refused_or_harmless() {
 #[test]
 fn flat_patterns_keep_the_order() {
     let mut rng = Rng(5);
+    let mut disjoint = 0;
     for _ in 0..2000 {
         let (lanes, len) = (1 + rng.below(5), 1 + rng.below(40));
         let mut nums = vec![lanes as u32];
@@ -430,6 +431,12 @@ fn flat_patterns_keep_the_order() {
             assert_eq!(p.flat().byte_of(0, k), *at as i64);
             assert_eq!(p.byte_of(k / len as usize, k % len as usize), *at as i64);
         }
+        if p.elements_disjoint() {
+            let mut sorted = expected.clone();
+            sorted.sort_unstable();
+            assert!(sorted.windows(2).all(|w| w[1] - w[0] >= 2), "{:?}", o.pairs);
+            disjoint += 1;
+        }
         if p.lanes_disjoint() {
             let lane = |k: usize| expected[k * len as usize..(k + 1) * len as usize].iter();
             for (i, j) in (0..lanes as usize).flat_map(|i| (0..i).map(move |j| (i, j))) {
@@ -437,6 +444,7 @@ fn flat_patterns_keep_the_order() {
             }
         }
     }
+    assert!(disjoint > 500, "{disjoint}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use birsim_kernels::access::Pattern;
 pub enum Overlap {
     /// No byte in common.
     Disjoint,
-    /// The same elements in the same order.
+    /// The same elements in the same order, none of them twice.
     Identical,
     /// Anything else.
     Other,
@@ -17,12 +17,33 @@ pub enum Overlap {
 pub fn classify(src: &Pattern, dst: &Pattern) -> Overlap {
     match (src.extent(), dst.extent()) {
         (Some((a, b)), Some((c, d))) if a < d && c < b => {
-            if src == dst {
-                Overlap::Identical
-            } else {
-                Overlap::Other
-            }
+            // A pattern that meets an element twice reads it again after the first write.
+            if src == dst && dst.elements_disjoint() { Overlap::Identical } else { Overlap::Other }
         }
         _ => Overlap::Disjoint,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use birsim_kernels::Dtype;
+    use birsim_kernels::access::Pair;
+
+    fn pattern(base: i64, pairs: &[(i64, u32)]) -> Pattern {
+        let pairs: Vec<Pair> = pairs.iter().map(|(stride, num)| Pair { stride: *stride, num: *num }).collect();
+        Pattern::new(Dtype::Float32, base, &pairs).unwrap()
+    }
+
+    #[test]
+    fn d34_a_broadcast_destination_is_never_worked_on_in_place() {
+        let dense = pattern(0, &[(64, 4), (4, 16)]);
+        assert_eq!(classify(&dense, &dense), Overlap::Identical);
+        assert_eq!(classify(&dense, &pattern(256, &[(64, 4), (4, 16)])), Overlap::Disjoint);
+        assert_eq!(classify(&dense, &pattern(4, &[(64, 4), (4, 16)])), Overlap::Other);
+        for pairs in [[(64, 4), (0, 16)], [(0, 4), (4, 16)], [(4, 4), (4, 16)]] {
+            let p = pattern(0, &pairs);
+            assert_eq!(classify(&p, &p), Overlap::Other, "{pairs:?}");
+        }
     }
 }

@@ -232,6 +232,28 @@ impl Pattern {
         self.pairs[0].stride.unsigned_abs() >= span
     }
 
+    /// No two elements share a byte, as far as the strides show: reading an element before writing it is then enough to
+    /// work in place.
+    pub fn elements_disjoint(&self) -> bool {
+        if self.listed.is_some() {
+            return self.len() <= 1;
+        }
+        if self.is_empty() {
+            return true;
+        }
+        let mut dims: ArrayVec<(u64, u64), MAX_PAIRS> = ArrayVec::new();
+        for p in self.pairs[..1].iter().chain(&self.inner).filter(|p| p.num > 1).take(MAX_PAIRS) {
+            dims.push((p.stride.unsigned_abs(), u64::from(p.num)));
+        }
+        dims.sort_unstable();
+        let mut span = self.dtype.size() as u64;
+        dims.iter().all(|(stride, num)| {
+            let clear = *stride >= span;
+            span += stride * (num - 1);
+            clear
+        })
+    }
+
     /// The same elements in the same order as one lane.
     pub fn flat(&self) -> Pattern {
         let mut out = self.clone();
