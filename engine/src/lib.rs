@@ -19,4 +19,4 @@ pub use birsim_kernels::{Class, Code, Error, Place, Result};
 pub use sim::{Builder, MemMode, RunSummary, Simulator, TensorInfo};
 pub use target::Target;
 pub use world::compile::Order;
-pub use world::{Diagnostic, Limits, Schedule, Stats};
+pub use world::{DevicePrint, Diagnostic, Limits, Schedule, Stats};

@@ -72,6 +72,8 @@ pub struct RunSummary {
     pub target: Target,
     /// Wall time of the run.
     pub wall: std::time::Duration,
+    /// Texts of DevicePrint, in order.
+    pub prints: Vec<DevicePrint>,
 }
 
 impl RunSummary {
@@ -542,6 +544,7 @@ impl Core {
             physical: self.physical,
             target: self.target,
             wall,
+            prints: run.prints.clone(),
         }
     }
 }

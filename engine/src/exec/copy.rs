@@ -9,7 +9,8 @@ use birsim_kernels::alu::AluOp;
 use birsim_kernels::cast::MemoryReductionOp;
 use birsim_kernels::{copy as kernel, dma};
 
-/// GenericCopy (1), AbstractCopy (3), Load (19), Save (22), TensorCopy (23), DMADescriptorCopy (69).
+/// GenericCopy (1), AbstractCopy (3), Load (19), Save (22), TensorCopy (23), DMADescriptorCopy (69), and
+/// TensorCopyDynamicSrc and Dst (24, 25), whose offset operand is part of their resolved address.
 pub fn copy(cx: &mut Cx) -> Result<()> {
     kernel::copy(&cx.src(0)?, &cx.dst(0)?, cx.profile())
 }
@@ -17,13 +18,24 @@ pub fn copy(cx: &mut Cx) -> Result<()> {
 /// DMACopy (32): four modes.
 pub fn dma_copy(cx: &mut Cx) -> Result<()> {
     match cx.named::<CopyMode>(f::DMACopy::mode)? {
-        CopyMode::Copy => match cx.named_opt::<AluOp>(f::DMACopy::cce_op)? {
-            None | Some(AluOp::Bypass) => copy(cx),
-            Some(AluOp::Add) => dma::accumulate_copy(MemoryReductionOp::Add, &cx.src(0)?, &cx.dst(0)?, cx.profile()),
-            Some(other) => Err(Error::new(Code::S006, "a copy accumulates with bypass or add only (1465)")
-                .received(other)
-                .operand("cce_op")),
-        },
+        CopyMode::Copy => {
+            let op = match cx.named_opt::<AluOp>(f::DMACopy::cce_op)? {
+                None | Some(AluOp::Bypass) => MemoryReductionOp::Copy,
+                Some(AluOp::Add) => MemoryReductionOp::Add,
+                Some(other) => {
+                    return Err(Error::new(Code::S006, "a copy accumulates with bypass or add only (1465)")
+                        .received(other)
+                        .operand("cce_op"));
+                }
+            };
+            if super::indirect::dynamic_copy(cx, op)?.is_some() {
+                return Ok(());
+            }
+            match op {
+                MemoryReductionOp::Copy => copy(cx),
+                op => dma::accumulate_copy(op, &cx.src(0)?, &cx.dst(0)?, cx.profile()),
+            }
+        }
         CopyMode::Transpose => transpose(cx, f::DMACopy::transpose_op),
         CopyMode::Cce => {
             let op = cx.named::<AluOp>(f::DMACopy::cce_op)?;

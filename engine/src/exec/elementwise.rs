@@ -107,3 +107,24 @@ pub fn pool(cx: &mut Cx) -> Result<()> {
 fn accumulation(cx: &Cx, field: usize) -> Result<EngineAccumulation> {
     Ok(cx.named_opt::<EngineAccumulation>(field)?.unwrap_or(EngineAccumulation::Idle))
 }
+
+/// TongaReduceMacroSymbolic (109): folds its inputs into the output, which it overwrites in the first iteration of the
+/// reduce axes (`bir-model.md` 7).
+pub fn tonga_reduce(cx: &mut Cx) -> Result<()> {
+    let op = cx.named::<AluOp>(f::TongaReduceMacroSymbolic::op)?;
+    // The field holds the distance of every reduce axis from its lower bound.
+    let first = cx.flag(f::TongaReduceMacroSymbolic::is_first_reduce)?
+        && cx.ints(f::TongaReduceMacroSymbolic::reduce_axes)?.iter().all(|d| *d == 0);
+    let on_pool = cx.inst.engine == Engine::Pool && !cx.any_in_psum()?;
+    let p = kernel::TensorTensor { op, on_pool };
+    let (ins, profile) = ((0..cx.n_ins()).map(|k| cx.src(k)).collect::<Result<Vec<_>>>()?, cx.profile());
+    let dst = cx.dst(0)?;
+    for (k, src) in ins.iter().enumerate() {
+        if first && k == 0 {
+            birsim_kernels::copy::copy(src, &dst, profile)?;
+        } else {
+            kernel::tensor_tensor(&p, &dst.as_src(), src, &dst, None, profile)?;
+        }
+    }
+    Ok(())
+}

@@ -76,7 +76,9 @@ pub fn save_accumulate(cx: &mut Cx) -> Result<()> {
 pub fn dynamic_copy(cx: &mut Cx, op: MemoryReductionOp) -> Result<Option<()>> {
     let oob_is_err = cx.int_opt(fd::DMACopy::oob_is_err)?.unwrap_or(1) != 0;
     let vector = |cx: &Cx, k: usize| match cx.operand(k) {
-        Some(Opnd::Dynamic(d)) => d.vector.map(|v| (v, d.ap.first().map_or(0, |p| p.step))),
+        Some(Opnd::Dynamic(d)) => {
+            d.vector.map(|v| (v, v.coefficient.unwrap_or_else(|| d.ap.first().map_or(0, |p| p.step))))
+        }
         _ => None,
     };
     let skipped = match (vector(cx, 0), vector(cx, cx.n_ins())) {

@@ -4,12 +4,14 @@
 
 pub mod activation;
 pub mod batchnorm;
+pub mod collective;
 pub mod control;
 pub mod copy;
 pub mod elementwise;
 pub mod fill;
 pub mod indirect;
 pub mod pe;
+pub mod print;
 pub mod random;
 pub mod registers;
 mod resolve;
@@ -400,11 +402,23 @@ impl<'m, 'w> Cx<'m, 'w> {
     }
 
     /// Register named by output `k`.
-    pub fn out_register(&self, k: usize) -> Option<RegRef> {
+    pub fn out_register(&self, k: usize) -> Result<Option<RegRef>> {
         match self.operand(self.n_ins() + k) {
-            Some(Opnd::Register(r, _)) if k < self.n_outs() => Some(*r),
-            _ => None,
+            Some(Opnd::Register(r, _)) if k < self.n_outs() => Ok(Some(*r)),
+            Some(Opnd::Faulty(e)) if k < self.n_outs() => Err((**e).clone()),
+            _ => Ok(None),
         }
+    }
+
+    /// Byte address of the first element of input `k`, as the program declares addresses.
+    pub fn address_of(&self, k: usize) -> Result<u64> {
+        let Some((loc, pattern)) = self.place_of(k)? else { return Err(self.missing("ins", k)) };
+        let place = &self.m.places[loc as usize].0;
+        let first = if pattern.is_empty() { place.start } else { pattern.byte_of(0, 0).max(0) as u64 };
+        let inside = first.saturating_sub(place.start);
+        // On chip an address counts inside a partition.
+        let inside = if place.ty.is_dram() { inside } else { inside % place.row_stride.max(1) };
+        Ok(self.m.program.locations[loc as usize].addr.wrapping_add(inside))
     }
 
     /// Register named by input `k`.

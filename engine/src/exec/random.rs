@@ -88,16 +88,22 @@ pub fn set_state(cx: &mut Cx) -> Result<()> {
     rng::set_state_gen1(&src, cx.m.rngs[index].0.gen1(first, src.lanes())?)
 }
 
-/// RandSetState (98).
+/// RandSetState (98): the generation of the executing engine (ruling D10).
 pub fn set_state2(cx: &mut Cx) -> Result<()> {
     let src = cx.src(0)?;
     let first = cx.partition_of(0)?;
+    if cx.inst.engine == Engine::Pool {
+        return rng::set_state_gen1(&src, cx.rng().gen1(first, src.lanes())?);
+    }
     rng::set_state_gen2(&src, cx.rng().gen2(first, src.lanes())?)
 }
 
-/// RandGetState (99).
+/// RandGetState (99): the generation of the executing engine (ruling D10).
 pub fn get_state2(cx: &mut Cx) -> Result<()> {
     let dst = cx.dst(0)?;
     let first = cx.first_partition(0)?;
+    if cx.inst.engine == Engine::Pool {
+        return rng::get_state_gen1(cx.rng().gen1(first, dst.lanes())?, &dst);
+    }
     rng::get_state_gen2(cx.rng().gen2(first, dst.lanes())?, &dst)
 }

@@ -1,15 +1,16 @@
 //! Scalar registers: RegisterAlu, RegisterMove, TensorLoad, TensorSave (`alu-ops.md` 6.12).
 
 use super::{Cx, write_register};
+use crate::ir::Opcode;
 use crate::ir::opcodes::registers::field as f;
-use crate::world::RegRef;
+use crate::world::{Opnd, RegRef};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::Imm;
 use birsim_kernels::alu::AluOp;
 
 fn target(cx: &Cx) -> Result<RegRef> {
-    cx.out_register(0).ok_or_else(|| Error::new(Code::J009, "the output is a register").operand("outs[0]"))
+    cx.out_register(0)?.ok_or_else(|| Error::new(Code::J009, "the output is a register").operand("outs[0]"))
 }
 
 fn scalar(cx: &Cx, k: usize) -> Result<Imm> {
@@ -134,6 +135,48 @@ pub fn tensor_save(cx: &mut Cx) -> Result<()> {
     }
     dst.scatter(0, 0, &value.bits.to_le_bytes()[..dst.dtype().size()]);
     Ok(())
+}
+
+/// Stores an unsigned number in output `k`: a register, or a tensor of one integer element.
+pub(super) fn store_scalar(cx: &mut Cx, k: usize, value: u64) -> Result<()> {
+    if let Some(reg) = cx.out_register(k)? {
+        write_register(cx.m.registers, reg, value);
+        return Ok(());
+    }
+    let dst = cx.dst(k)?;
+    if dst.len() != 1 || !dst.dtype().is_integer() {
+        return Err(Error::new(Code::S008, "the result is one integer")
+            .received(format!("{} elements of {}", dst.len(), dst.dtype()))
+            .operand(format!("outs[{k}]")));
+    }
+    dst.scatter(0, 0, &value.to_le_bytes()[..dst.dtype().size()]);
+    Ok(())
+}
+
+/// Bias of the 64-bit addresses that the indirect instructions take (`bir-model.md` 7).
+const ADDRESS_BIAS: u64 = 0x1_0000_0000;
+
+/// ReadVarAddr (41): the byte address of the input's first element, biased when an indirect instruction takes it.
+pub fn read_var_addr(cx: &mut Cx) -> Result<()> {
+    let address = cx.address_of(0)?;
+    let bias = if feeds_indirect(cx)? { ADDRESS_BIAS } else { 0 };
+    store_scalar(cx, 0, address.wrapping_add(bias))
+}
+
+/// The tensor that output 0 lies in is read as a 64-bit index tensor somewhere in the program.
+fn feeds_indirect(cx: &Cx) -> Result<bool> {
+    let Some(loc) = cx.location(cx.n_ins())? else { return Ok(false) };
+    let p = cx.m.program;
+    let same = |o: &Opnd| matches!(o, Opnd::Static { loc: l, pattern } if *l == loc && p.patterns[*pattern as usize].dtype().size() == 8);
+    Ok(p.insts.iter().any(|i| {
+        let indices = match i.opcode {
+            Opcode::IndirectSaveAccumulate => p.ins(i).first().into_iter(),
+            Opcode::IndirectLoad | Opcode::IndirectSave => p.ins(i).get(1).into_iter(),
+            _ => None.into_iter(),
+        };
+        let mut indices = indices;
+        indices.any(same)
+    }))
 }
 
 #[cfg(test)]

@@ -80,6 +80,12 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
             .at(|p| p.tensor = Some(meta.name.to_string())));
     }
     let mut offset = cx.eval(&spec.offset)?;
+    if let Some(scale) = &spec.operand_scale {
+        let by = cx.eval(scale)?.checked_mul(offset_operand(cx)?);
+        offset = by
+            .and_then(|b| b.checked_add(offset))
+            .ok_or_else(|| Error::new(Code::S008, "the run-time offset leaves the 64-bit range").operand("ins[1]"))?;
+    }
     if spec.absolute {
         let size = spec.dtype.size() as i64;
         let bytes = offset.checked_sub(meta.addr as i64).filter(|b| b % size == 0).ok_or_else(|| {
@@ -88,6 +94,20 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
         offset = bytes / size;
     }
     let named = |e: Error| e.at(|p| p.tensor = Some(meta.name.to_string()));
+    if spec.vector.is_some() {
+        if !is_plain_dma_copy(cx)? {
+            return Err(named(
+                Error::new(Code::U002, "an index vector drives the address of a plain DMACopy only")
+                    .received(cx.inst.opcode),
+            ));
+        }
+        // The rows come from the index vector, which the kernel checks.
+        let pattern = match place.is_linear() {
+            true => resolve_open(place, spec.dtype, offset, &spec.ap),
+            false => resolve(place, spec.dtype, offset, &spec.ap),
+        };
+        return Ok((loc, pattern.map_err(named)?, open));
+    }
     let pattern = match resolve(place, spec.dtype, offset, &spec.ap) {
         Err(e) if e.code() == Code::S001 && skips_outside(cx)? => {
             open = true;
@@ -102,6 +122,29 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
 fn skips_outside(cx: &Cx) -> Result<bool> {
     let field = crate::ir::opcodes::dma::field::DMACopy::oob_is_err;
     Ok(cx.inst.opcode == Opcode::DMACopy && cx.int_opt(field)? == Some(0))
+}
+
+fn is_plain_dma_copy(cx: &Cx) -> Result<bool> {
+    let field = crate::ir::opcodes::dma::field::DMACopy::mode;
+    Ok(cx.inst.opcode == Opcode::DMACopy && cx.int_opt(field)?.unwrap_or(0) == 0)
+}
+
+/// The run-time offset of TensorCopyDynamicSrc and Dst: a register, an immediate, or a tensor of one integer.
+fn offset_operand(cx: &Cx) -> Result<i64> {
+    let bad =
+        |what: String| Error::new(Code::S008, "a run-time offset is one integer").received(what).operand("ins[1]");
+    if let Some(imm) = cx.scalar(1)? {
+        return Ok(imm.as_i64());
+    }
+    let Some((loc, pattern)) = cx.place_of(1)? else { return Err(bad("no value".into())) };
+    let dtype = pattern.dtype();
+    if pattern.len() != 1 || !dtype.is_integer() {
+        return Err(bad(format!("{} elements of {dtype}", pattern.len())));
+    }
+    let mut bytes = [0u8; 8];
+    let arena = cx.m.places[loc as usize].0.arena as usize;
+    cx.m.arenas[arena].read(pattern.byte_of(0, 0) as usize, &mut bytes[..dtype.size()]);
+    Ok(super::cut(u64::from_le_bytes(bytes), dtype) as i64)
 }
 
 /// Ruling D47.

@@ -56,10 +56,22 @@ pub struct Context<'a> {
     compiler: Shared<'a>,
     function: u32,
     by_sync: bool,
-    axes: Vec<(String, u32)>,
+    axes: Vec<Enclosing>,
     /// Blocks in scope, innermost list last.
     blocks: Vec<HashMap<String, u32>>,
     depth: u32,
+    /// The operand being compiled gets a run-time offset, so nothing about its address is known yet.
+    pub moving: bool,
+}
+
+/// A loop around the place that is being compiled.
+struct Enclosing {
+    name: String,
+    axis: u32,
+    /// Lower bound, for instructions that ask for the first iteration.
+    lb: Ex,
+    /// Registers that hold the induction value.
+    registers: Vec<String>,
 }
 
 #[derive(Clone, Copy)]
@@ -192,6 +204,7 @@ impl Compiler {
             axes: Vec::new(),
             blocks: Vec::new(),
             depth: 0,
+            moving: false,
         }
     }
 
@@ -266,8 +279,8 @@ impl Context<'_> {
         self.axes
             .iter()
             .rev()
-            .find(|(n, _)| n == name)
-            .map(|(_, a)| *a)
+            .find(|e| e.name == name)
+            .map(|e| e.axis)
             .ok_or_else(|| Error::new(Code::J006, format!("no enclosing loop has an axis named {name}")).received(name))
     }
 
@@ -374,8 +387,19 @@ impl Context<'_> {
         let first = self.program.operands.len() as u32;
         for (role, list) in [("ins", &i.ins), ("outs", &i.outs), ("indirection_ins", &i.indirection_ins)] {
             for (k, o) in list.iter().enumerate() {
-                let compiled = self.operand(o).map_err(|e| e.operand(format!("{role}[{k}]")))?;
-                let compiled = match compiled {
+                self.moving = takes_offset(i, role, k);
+                let compiled = self.operand(o).map_err(|e| e.operand(format!("{role}[{k}]")));
+                let moving = std::mem::take(&mut self.moving);
+                let compiled = match compiled? {
+                    Opnd::Dynamic(mut spec) if moving => {
+                        spec.operand_scale = Some(match i.field("scale") {
+                            Some(Value::Expr(e)) => self.expr(&e).map_err(|e| e.operand("scale"))?,
+                            Some(Value::Int(s)) => Ex::C(s),
+                            _ => Ex::C(1),
+                        });
+                        Opnd::Dynamic(spec)
+                    }
+                    Opnd::Register(..) if role == "outs" => self.written_register(o)?,
                     Opnd::Faulty(e) => Opnd::Faulty(Box::new(e.operand(format!("{role}[{k}]")))),
                     fine => fine,
                 };
@@ -444,6 +468,26 @@ impl Context<'_> {
         (stage, all_static)
     }
 
+    /// A register output, or the fault it raises: the body of a loop does not write its induction variable (S012).
+    fn written_register(&mut self, o: &crate::ir::Operand) -> Result<Opnd> {
+        let compiled = self.operand(o)?;
+        let crate::ir::Operand::Register { regref, .. } = o else { return Ok(compiled) };
+        match self.axes.iter().rev().find(|e| e.name == *regref || e.registers.contains(regref)) {
+            Some(e) => {
+                let what = format!("the loop over {} counts in the register {regref}, which its body writes", e.name);
+                Ok(Opnd::Faulty(Box::new(Error::new(Code::S012, what).received(regref))))
+            }
+            None => Ok(compiled),
+        }
+    }
+
+    /// Distance of an axis from its lower bound: 0 in the first iteration.
+    fn since_first(&self, name: &str) -> Result<Ex> {
+        let axis = self.axis(name)?;
+        let lb = self.axes.iter().rev().find(|e| e.axis == axis).map_or(Ex::C(0), |e| e.lb.clone());
+        Ok(Ex::Lin(Box::new([(Ex::Axis(axis), 1), (lb, -1)]), 0))
+    }
+
     fn fields(&self, i: &Instruction) -> Result<Box<[FieldValue]>> {
         let row = i.opcode.row();
         let mut out = Vec::with_capacity(row.fields.len());
@@ -462,6 +506,10 @@ impl Context<'_> {
                 Some(Value::Ints(list)) => {
                     let list: Result<Vec<Ex>> = list.iter().map(|e| self.expr(e)).collect();
                     FieldValue::Exs(list.map_err(|e| e.operand(f.key))?.into())
+                }
+                Some(Value::Strs(axes)) if f.key == "reduce_axes" => {
+                    let all: Result<Vec<Ex>> = axes.iter().map(|a| self.since_first(a)).collect();
+                    FieldValue::Exs(all.map_err(|e| e.operand(f.key))?.into())
                 }
                 Some(other) => FieldValue::Cold(Box::new(other)),
             });
@@ -525,8 +573,13 @@ impl Context<'_> {
                     _ => None,
                 };
                 let control = self.loop_control(i.opcode, axis.as_ref())?;
-                let Control::Loop { axis: id, .. } = &control else { return Ok((control, None)) };
-                self.axes.push((axis.map_or_else(String::new, |a| a.name), *id));
+                let Control::Loop { axis: id, lb, .. } = &control else { return Ok((control, None)) };
+                self.axes.push(Enclosing {
+                    name: axis.map_or_else(String::new, |a| a.name),
+                    axis: *id,
+                    lb: lb.clone(),
+                    registers: induction_registers(i),
+                });
                 let (list, _) = self.block_list(&i.blocks)?;
                 self.axes.pop();
                 (control, Some(list))
@@ -740,6 +793,26 @@ pub fn is_elementwise(inst: &Inst) -> bool {
         Opcode::DMACopy => plain_copy(crate::ir::opcodes::dma::field::DMACopy::mode),
         Opcode::TensorScalarPtr => plain_copy(crate::ir::opcodes::elementwise::field::TensorScalarPtr::apply_transpose),
         op => op.is_elementwise(),
+    }
+}
+
+/// The operand whose address `ins[1]` moves: the source of TensorCopyDynamicSrc, the destination of TensorCopyDynamicDst.
+fn takes_offset(i: &Instruction, role: &str, k: usize) -> bool {
+    let moved = match i.opcode {
+        Opcode::TensorCopyDynamicSrc => "ins",
+        Opcode::TensorCopyDynamicDst => "outs",
+        _ => return false,
+    };
+    i.ins.len() > 1 && role == moved && k == 0
+}
+
+/// Registers that a loop lists as its own.
+fn induction_registers(i: &Instruction) -> Vec<String> {
+    match i.field("registers") {
+        Some(Value::Json(serde_json::Value::Array(a))) => {
+            a.iter().filter_map(|v| v.as_str().map(str::to_string)).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

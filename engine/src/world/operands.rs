@@ -94,25 +94,35 @@ impl Context<'_> {
                 };
                 if let Some(d) = &a.dynamic {
                     let mut offset = vec![(Ex::C(1), d.c.unwrap_or(a.offset))];
-                    let mut vector = None;
+                    let (mut vector, mut coefficient) = (None, None);
                     if let Some(e) = &d.offset_expr {
                         match self.expr(e)? {
                             Ex::Indirect(arg) => vector = Some(arg),
-                            Ex::Lin(t, 0) if matches!(t.as_ref(), [(Ex::Indirect(_), 1)]) => {
-                                if let [(Ex::Indirect(arg), _)] = t.as_ref() {
+                            Ex::Lin(t, c) if matches!(t.as_ref(), [(Ex::Indirect(_), _)]) => {
+                                if let [(Ex::Indirect(arg), k)] = t.as_ref() {
                                     vector = Some(*arg);
+                                    coefficient = (*k != 1).then_some(*k);
+                                    offset.push((Ex::C(1), c));
                                 }
                             }
                             scalar => offset.push((scalar, 1)),
                         }
                     }
                     for (e, k) in &d.aff_expr {
-                        offset.push((self.expr(e)?, *k));
+                        match self.expr(e)? {
+                            // The coefficient of an index term is the distance of rows (`klr-to-bir.md` 3.3).
+                            Ex::Indirect(arg) => {
+                                vector = vector.or(Some(arg));
+                                coefficient = Some(*k);
+                            }
+                            scalar => offset.push((scalar, *k)),
+                        }
                     }
                     let vector = vector.map(|arg| VectorSpec {
                         arg: d.indirect_arg_id.and_then(|i| u32::try_from(i).ok()).unwrap_or(arg),
                         dim: d.indirect_dim.unwrap_or(IndirectDim::W),
                         max_index: d.indirect_dim_max_index,
+                        coefficient,
                     });
                     let ap = if d.actual_ap.is_empty() { &a.ap } else { &d.actual_ap };
                     return Ok(self.dynamic(set, self.tensor_id(set, loc), fold(offset, 0), a.dtype, ap, vector));
@@ -128,8 +138,12 @@ impl Context<'_> {
                 let block = loc.map_or(block, |l| Ex::C(i64::from(self.tensor_id(set, l))));
                 if a.tensor_indirect_arg_id >= 0 {
                     let arg = a.tensor_indirect_arg_id as u32;
-                    let vector =
-                        Some(VectorSpec { arg, dim: IndirectDim::W, max_index: a.num_tensor_indirect_indices });
+                    let vector = Some(VectorSpec {
+                        arg,
+                        dim: IndirectDim::W,
+                        max_index: a.num_tensor_indirect_indices,
+                        coefficient: None,
+                    });
                     return Ok(self.dynamic_ex(set, block, tile, a.dtype, &a.ap, vector));
                 }
                 if let (Some(b), Some(t), false) =
@@ -182,6 +196,10 @@ impl Context<'_> {
     }
 
     fn fixed(&mut self, loc: u32, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Opnd> {
+        if self.moving {
+            let set = self.program.locations[loc as usize].set;
+            return Ok(self.dynamic(set, self.tensor_id(set, loc), Ex::C(offset), dtype, ap, None));
+        }
         let info = &self.layout.placements[loc as usize];
         let name = &self.program.locations[loc as usize].name;
         match resolve(info, dtype, offset, ap).map_err(|e| e.at(|p| p.tensor = Some(name.to_string()))) {
@@ -196,7 +214,17 @@ impl Context<'_> {
     }
 
     fn spec(&self, set: u32, sub: Ex, offset: Ex, dtype: Dtype, ap: &[ApPair], v: Option<VectorSpec>) -> DynamicSpec {
-        DynamicSpec { set, sub, offset, absolute: false, dtype, ap: ap.into(), vector: v, by_register: false }
+        DynamicSpec {
+            set,
+            sub,
+            offset,
+            absolute: false,
+            dtype,
+            ap: ap.into(),
+            vector: v,
+            by_register: false,
+            operand_scale: None,
+        }
     }
 
     fn dynamic(&self, set: u32, sub: u32, offset: Ex, dtype: Dtype, ap: &[ApPair], v: Option<VectorSpec>) -> Opnd {

@@ -52,6 +52,8 @@ pub struct DynamicSpec {
     pub vector: Option<VectorSpec>,
     /// Written as `register_ap` (ruling D47).
     pub by_register: bool,
+    /// `ins[1]` times this is added to the offset (TensorCopyDynamicSrc and Dst).
+    pub operand_scale: Option<Ex>,
 }
 
 /// Vector form of a dynamic offset (`bir-json.md` 6.4).
@@ -63,6 +65,8 @@ pub struct VectorSpec {
     pub dim: crate::ir::IndirectDim,
     /// Bound of the indices.
     pub max_index: Option<u64>,
+    /// Elements from one index to the next; the step of the driven axis when absent.
+    pub coefficient: Option<i64>,
 }
 
 /// A register named by an operand or expression.

@@ -96,6 +96,26 @@ pub struct Settings {
     pub tables: Option<std::sync::Arc<birsim_kernels::activation::pwp::Tables>>,
 }
 
+/// A buffer that CollectiveSend published and nobody has received.
+#[derive(Debug)]
+pub struct Message {
+    /// Rank of the sender.
+    pub from: u32,
+    /// Shape and element type.
+    pub pattern: birsim_kernels::access::Pattern,
+    /// Elements in order.
+    pub bytes: Vec<u8>,
+}
+
+/// What one DevicePrint says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DevicePrint {
+    /// Meant for the standard error stream.
+    pub stderr: bool,
+    /// The text, several lines, without a line end.
+    pub text: String,
+}
+
 /// State of a run.
 #[derive(Resource, Default)]
 pub struct Run {
@@ -117,6 +137,10 @@ pub struct Run {
     pub open: bool,
     /// Dynamic operands of the running instruction.
     pub dynamic: Vec<crate::exec::Resolved>,
+    /// Sent and not yet received buffers.
+    pub messages: std::collections::VecDeque<Message>,
+    /// Texts of DevicePrint, in order.
+    pub prints: Vec<DevicePrint>,
 }
 
 impl Run {

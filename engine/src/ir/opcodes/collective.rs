@@ -6,14 +6,15 @@ use birsim_kernels::Named;
 use birsim_kernels::alu::AluOp;
 
 rows! {
-    GetGlobalRankId = 11, Kernel, [All], ["any:air*"] => ["out:ar"], Exact, "bir-model 6.8" {
+    GetGlobalRankId = 11, Kernel, [All], ["any:air*"] => ["out:ar"], Exact, "bir-model 6.8", run crate::exec::collective::global_rank {
         world_size: Ty::U32 => Def::Required;
     }
     Collective = 47, Abstract, [], [] => [], Unsupported, "bir-model 1" {
         queue: Ty::Str => Def::Absent;
     }
     CollectiveCompute = 48, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in*"] => ["out*"], Approximate,
-        "bir-model 6.8; ruling D15" {
+        "bir-model 6.8; ruling D15",
+        partial "a collective over several ranks runs alone: only AllReduce has a documented stand-in", run crate::exec::collective::compute {
         queue: Ty::Str => Def::Absent;
         kind: Ty::Enum(CollectiveKind::DEF) => Def::Enum(2);
         replica_groups: Ty::Groups => Def::Absent;
@@ -36,17 +37,17 @@ rows! {
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
     CollectiveSend = 49, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in"] => ["any:ar*"], Approximate,
-        "bir-model 7" {
+        "bir-model 7", partial "a run has one core: only the own rank can be reached", run crate::exec::collective::send {
         queue: Ty::Str => Def::Absent;
         peer_id: Ty::U32 => Def::Required;
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     CollectiveRecv = 50, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["out"], Approximate,
-        "bir-model 7" {
+        "bir-model 7", partial "a run has one core: only the own rank can be reached", run crate::exec::collective::receive {
         queue: Ty::Str => Def::Absent;
         peer_id: Ty::U32 => Def::Required;
     }
-    GetCurProcessingRankID = 66, Kernel, [All], ["any:air*"] => ["out:ar"], Approximate, "bir-model 6.8" {
+    GetCurProcessingRankID = 66, Kernel, [All], ["any:air*"] => ["out:ar"], Approximate, "bir-model 6.8", run crate::exec::collective::processing_rank {
         iter_id: Ty::U32 => Def::Int(0);
         channel_id: Ty::U32 => Def::Required;
         stream_id: Ty::I64 => Def::Int(0);

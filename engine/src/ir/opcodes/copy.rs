@@ -21,12 +21,12 @@ rows! {
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     TensorCopyDynamicSrc = 24, Kernel, [Dve, Pool, Activation], ["in", "offset:air?"] => ["out"], Approximate,
-        "bir-model 7" {
+        "bir-model 7", run crate::exec::copy::copy {
         scale: Ty::U32 => Def::Absent;
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     TensorCopyDynamicDst = 25, Kernel, [Dve, Pool, Activation], ["in", "offset:air?"] => ["out"], Approximate,
-        "bir-model 7" {
+        "bir-model 7", run crate::exec::copy::copy {
         scale: Ty::U32 => Def::Absent;
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }

@@ -43,12 +43,12 @@ dma_rows! {
         use_gpsimd_dma: Ty::Bool => Def::Bool(false);
     }
     ReadVarAddr = 41, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in"] => ["out:ar"], Approximate,
-        "bir-model 7" {}
+        "bir-model 7", run crate::exec::registers::read_var_addr {}
     DMATrigger = 67, Kernel, [Dma], ["any:air*"] => ["any:ar*"], Exact, "bir-json 10", run crate::exec::control::dma_trigger {
         dma_blocks: Ty::Strs => Def::Absent;
     }
     @plain {
-        GPSIMDSB2SB = 33, Kernel, [Pool], ["in"] => ["out"], Approximate, "bir-model 6.7" {}
+        GPSIMDSB2SB = 33, Kernel, [Pool], ["in"] => ["out"], Unsupported, "bir-model 6.7", run crate::exec::collective::partner_exchange {}
         DMADescriptor = 68, Abstract, [], [] => [], Unsupported, "bir-model 1" {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }

@@ -51,7 +51,7 @@ rows! {
         acc: Ty::Enum(EngineAccumulation::DEF) => Def::Enum(0);
     }
     TongaReduceMacroSymbolic = 109, Kernel, [Pool, Activation, Dve], ["in", "more*"] => ["out"], Approximate,
-        "bir-model 7" {
+        "bir-model 7", run crate::exec::elementwise::tonga_reduce {
         op: Ty::Enum(AluOp::DEF) => Def::Required;
         is_first_reduce: Ty::Bool => Def::Bool(false);
         reduce_axes: Ty::Strs => Def::Absent;

@@ -52,7 +52,7 @@ rows! {
         psum_buf_shape: Ty::Json => Def::Absent;
         address_rotation_scope_val: Ty::Enum(AddressRotationScope::DEF) => Def::Enum(0);
     }
-    DevicePrint = 57, Kernel, [Pool], ["in"] => ["any:ar*"], Approximate, "bir-model 7" {
+    DevicePrint = 57, Kernel, [Pool], ["in"] => ["any:ar*"], Approximate, "bir-model 7", run crate::exec::print::device_print {
         prefix: Ty::Str => Def::Str("");
         output_buffer: Ty::Enum(DebugBuffer::DEF) => Def::Enum(0);
     }

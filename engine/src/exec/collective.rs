@@ -1,0 +1,200 @@
+//! Collectives and ranks on one core (11, 33, 47 to 50, 66; `bir-model.md` 6.8, seed 2, 4).
+//!
+//! A core that has peers exchanges buffers with them; this core has none, so a group of one rank is an identity, the sum
+//! over a larger group is the documented stand-in of a lone worker, and everything else names what is missing.
+
+use super::Cx;
+use super::registers::store_scalar;
+use crate::ir::opcodes::collective::field as f;
+use crate::ir::{CollectiveKind, Value};
+use crate::world::{Diagnostic, Message};
+use crate::{Code, Error, Result};
+use birsim_kernels::access::{Dst, Pattern, Src};
+use birsim_kernels::alu::AluOp;
+use birsim_kernels::collective as kernel;
+use birsim_kernels::copy::copy;
+
+/// Bytes that sent but not yet received messages may hold.
+const MAX_IN_FLIGHT: usize = 1 << 30;
+
+fn groups(cx: &Cx, field: usize) -> Vec<Vec<u32>> {
+    match cx.cold(field) {
+        Some(Value::Groups(all)) => {
+            all.iter().map(|g| g.iter().filter_map(|r| u32::try_from(*r).ok()).collect()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn absent(what: impl Into<String>, peer: u32) -> Error {
+    Error::new(Code::U002, what).received(format!("rank {peer}")).advice("a run has one core, which has no peers")
+}
+
+/// CollectiveCompute (48): ins[i] is paired with outs[i].
+pub fn compute(cx: &mut Cx) -> Result<()> {
+    let kind = cx.named::<CollectiveKind>(f::CollectiveCompute::kind)?;
+    let op = cx.named_opt::<AluOp>(f::CollectiveCompute::op)?.unwrap_or(AluOp::Bypass);
+    let rank = cx.m.settings.core;
+    let all = groups(cx, f::CollectiveCompute::replica_groups);
+    // No group means that every rank takes part; a rank outside all groups does not (seed 2, 4.1).
+    let group = match all.iter().find(|g| g.contains(&rank)) {
+        Some(g) => g.clone(),
+        None if all.iter().all(Vec::is_empty) => vec![rank],
+        None => return Ok(()),
+    };
+    if cx.n_ins() != cx.n_outs() {
+        return Err(Error::new(Code::J009, "a collective pairs every input with an output").received(format!(
+            "{} inputs, {} outputs",
+            cx.n_ins(),
+            cx.n_outs()
+        )));
+    }
+    if !receives(cx, kind, rank, &group)? {
+        return Ok(());
+    }
+    for k in 0..cx.n_ins() {
+        let (src, dst) = (cx.src(k)?, cx.dst(k)?);
+        one(cx, kind, op, &group, &src, &dst)?;
+    }
+    Ok(())
+}
+
+/// Whether this rank receives anything, and from itself; any other sender is missing.
+fn receives(cx: &Cx, kind: CollectiveKind, rank: u32, group: &[u32]) -> Result<bool> {
+    let source = match kind {
+        CollectiveKind::Permute => {
+            let pairs: Vec<(u32, u32)> = groups(cx, f::CollectiveCompute::src_target_pairs)
+                .iter()
+                .filter_map(|p| match p.as_slice() {
+                    [a, b] => Some((*a, *b)),
+                    _ => None,
+                })
+                .collect();
+            if pairs.is_empty() {
+                return Ok(true);
+            }
+            match kernel::permute_source(&pairs, rank) {
+                None => return Ok(false),
+                Some(source) => source,
+            }
+        }
+        CollectiveKind::PermuteImplicit => kernel::ring_source(group, rank).unwrap_or(rank),
+        CollectiveKind::SendRecv | CollectiveKind::SendRecvCce => {
+            let from = cx.ints(f::CollectiveCompute::recv_from_rank)?;
+            match from.iter().find(|r| **r != i64::from(rank)) {
+                Some(other) => {
+                    return Err(absent("the sending rank is not part of the run", *other as u32)
+                        .received(format!("rank {other}"))
+                        .operand("recv_from_rank"));
+                }
+                None => rank,
+            }
+        }
+        _ => rank,
+    };
+    if source == rank { Ok(true) } else { Err(absent("the sending rank is not part of the run", source)) }
+}
+
+fn one(cx: &mut Cx, kind: CollectiveKind, op: AluOp, group: &[u32], src: &Src, dst: &Dst) -> Result<()> {
+    use CollectiveKind::*;
+    let profile = cx.profile();
+    let reduces = matches!(kind, AllReduce | ReduceScatter | SendRecvCce | PermuteReduceImplicit);
+    if group.len() <= 1 {
+        return if reduces {
+            kernel::all_reduce(op, std::slice::from_ref(src), dst, profile)
+        } else {
+            copy(src, dst, profile)
+        };
+    }
+    match (kind, op) {
+        // Equal replicas: their sum is N times one of them, their maximum and minimum are themselves.
+        (AllReduce, AluOp::Add) => kernel::scaled(group.len() as f32, src, dst, profile)?,
+        (AllReduce, _) => kernel::all_reduce(op, std::slice::from_ref(src), dst, profile)?,
+        // Kind 8 has no model of its own in the reference (`bir-model.md` 7).
+        (PermuteReduce, _) => return copy(src, dst, profile),
+        _ => {
+            return Err(Error::new(Code::U002, format!("{kind} over several ranks needs all of them in the run"))
+                .received(format!("a group of {} ranks", group.len()))
+                .operand("replica_groups"));
+        }
+    }
+    let message = format!("the other {} ranks are taken to hold the same data as this one", group.len() - 1);
+    let payload = Some(cx.payload);
+    cx.m.run.note(Diagnostic { class: "note", code: "collective-alone", message, payload, tensor: None });
+    Ok(())
+}
+
+fn peer(cx: &Cx, field: usize) -> Result<u32> {
+    let id = cx.int(field)?;
+    u32::try_from(id).map_err(|_| Error::new(Code::J011, "a rank is a 32-bit number").received(id).operand("peer_id"))
+}
+
+/// CollectiveSend (49): publishes a copy of its input for the peer.
+pub fn send(cx: &mut Cx) -> Result<()> {
+    let to = peer(cx, f::CollectiveSend::peer_id)?;
+    if to != cx.m.settings.core {
+        return Err(absent("the receiving rank is not part of the run", to).operand("peer_id"));
+    }
+    let src = cx.src(0)?;
+    let size = src.dtype().size();
+    let queued: usize = cx.m.run.messages.iter().map(|m| m.bytes.len()).sum();
+    if queued.saturating_add(src.len() * size) > MAX_IN_FLIGHT {
+        return Err(Error::new(Code::S008, "messages of more than 1 GiB wait for their receiver").received(queued));
+    }
+    let mut bytes = vec![0; src.len() * size];
+    let row = src.lane_len() * size;
+    if row > 0 {
+        bytes.chunks_exact_mut(row).enumerate().for_each(|(lane, out)| src.gather(lane, 0, out));
+    }
+    let shape = [src.lanes() as u32, src.lane_len() as u32];
+    let pattern = Pattern::dense(src.dtype(), &shape)?;
+    cx.m.run.messages.push_back(Message { from: cx.m.settings.core, pattern, bytes });
+    Ok(())
+}
+
+/// CollectiveRecv (50): the k-th receive from a peer takes the k-th message that peer sent.
+pub fn receive(cx: &mut Cx) -> Result<()> {
+    let from = peer(cx, f::CollectiveRecv::peer_id)?;
+    if from != cx.m.settings.core {
+        return Err(absent("the sending rank is not part of the run", from).operand("peer_id"));
+    }
+    let at = cx.m.run.messages.iter().position(|m| m.from == from);
+    let Some(message) = at.and_then(|k| cx.m.run.messages.remove(k)) else {
+        return Err(Error::new(Code::S008, "nothing was sent to this rank")
+            .received(format!("rank {from}"))
+            .operand("peer_id"));
+    };
+    let profile = cx.profile();
+    copy(&Src::new(&message.bytes, message.pattern)?, &cx.dst(0)?, profile)
+}
+
+/// GPSIMDSB2SB (33): exchanges with the partner core of a logical core.
+pub fn partner_exchange(_: &mut Cx) -> Result<()> {
+    Err(Error::new(Code::U002, "the exchange with the partner core needs a second core")
+        .advice("a run has one core; GPSIMDSB2SB is defined for two cores used as one"))
+}
+
+/// GetGlobalRankId (11).
+pub fn global_rank(cx: &mut Cx) -> Result<()> {
+    let (rank, world) = (i64::from(cx.m.settings.core), cx.int(f::GetGlobalRankId::world_size)?);
+    if rank >= world.max(1) {
+        return Err(Error::new(Code::S008, "the rank is not below world_size")
+            .received(format!("rank {rank} of {world}"))
+            .operand("world_size"));
+    }
+    store_scalar(cx, 0, rank as u64)
+}
+
+/// GetCurProcessingRankID (66): own rank at iteration 0, then its predecessors in the ring.
+pub fn processing_rank(cx: &mut Cx) -> Result<()> {
+    let rank = cx.m.settings.core;
+    let all = groups(cx, f::GetCurProcessingRankID::replica_groups);
+    let group = all.iter().find(|g| g.contains(&rank));
+    let iteration = cx.int_opt(f::GetCurProcessingRankID::iter_id)?.unwrap_or(0).max(0) as u64;
+    let found = group.and_then(|g| kernel::ring_rank(g, rank, iteration)).ok_or_else(|| {
+        Error::new(Code::S008, "this rank is in no replica group")
+            .received(format!("rank {rank}"))
+            .operand("replica_groups")
+    })?;
+    store_scalar(cx, 0, u64::from(found))
+}

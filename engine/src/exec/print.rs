@@ -1,0 +1,89 @@
+//! DevicePrint (57): the text of a tensor, collected for whoever runs the simulator.
+
+use super::Cx;
+use crate::Result;
+use crate::ir::DebugBuffer;
+use crate::ir::Value;
+use crate::ir::opcodes::kernels::field as f;
+use crate::world::{DevicePrint, FieldValue};
+use birsim_kernels::access::Src;
+use birsim_kernels::cast;
+use std::fmt::Write;
+
+/// Text that one run collects at most.
+const MAX_TEXT: usize = 1 << 20;
+/// Larger tensors show the first and last rows and columns only.
+const WHOLE: usize = 1000;
+/// Rows and columns shown at either end.
+const EDGE: usize = 3;
+
+/// DevicePrint (57).
+pub fn device_print(cx: &mut Cx) -> Result<()> {
+    let src = cx.src(0)?;
+    let buffer = cx.named_opt::<DebugBuffer>(f::DevicePrint::output_buffer)?.unwrap_or(DebugBuffer::Stdout);
+    let prefix = match &cx.inst.fields[f::DevicePrint::prefix] {
+        FieldValue::Cold(v) => match v.as_ref() {
+            Value::Str(s) => s.clone(),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    };
+    let used: usize = cx.m.run.prints.iter().map(|p| p.text.len()).sum();
+    if used >= MAX_TEXT {
+        let message = "DevicePrint text beyond 1 MiB is left out".to_string();
+        let payload = Some(cx.payload);
+        cx.m.run.note(crate::world::Diagnostic { class: "warning", code: "print-cut", message, payload, tensor: None });
+        return Ok(());
+    }
+    let mut text = String::new();
+    let dims: Vec<String> = src.pattern().pairs().iter().map(|p| p.num.to_string()).collect();
+    let _ = write!(text, "{prefix}{}{} [{}]", if prefix.is_empty() { "" } else { " " }, src.dtype(), dims.join(" x "));
+    rows(&src, &mut text);
+    cx.m.run.prints.push(DevicePrint { stderr: buffer == DebugBuffer::Stderr, text });
+    Ok(())
+}
+
+/// Indices that are shown of `n`; `None` stands for the gap.
+fn shown(n: usize, whole: bool) -> impl Iterator<Item = Option<usize>> {
+    let all = whole || n <= 2 * EDGE + 1;
+    let head = if all { n } else { EDGE };
+    let tail = if all { n } else { n - EDGE };
+    (0..head).map(Some).chain((!all).then_some(None)).chain((tail..n).map(Some))
+}
+
+fn rows(src: &Src, out: &mut String) {
+    let whole = src.len() <= WHOLE;
+    for lane in shown(src.lanes(), whole) {
+        out.push_str("\n ");
+        let Some(lane) = lane else {
+            out.push_str(" ...");
+            continue;
+        };
+        for k in shown(src.lane_len(), whole) {
+            out.push(' ');
+            match k {
+                None => out.push_str("..."),
+                Some(k) => element(src, lane, k, out),
+            }
+        }
+    }
+}
+
+fn element(src: &Src, lane: usize, k: usize, out: &mut String) {
+    let dtype = src.dtype();
+    let mut bytes = [0u8; 8];
+    src.gather(lane, k, &mut bytes[..dtype.size()]);
+    let raw = u64::from_le_bytes(bytes);
+    let shift = 64 - 8 * dtype.size() as u32;
+    let _ = if dtype.lanes() > 1 {
+        write!(out, "0x{raw:0width$x}", width = 2 * dtype.size())
+    } else if dtype.is_integer() && dtype.is_signed() {
+        write!(out, "{}", ((raw << shift) as i64) >> shift)
+    } else if dtype.is_integer() {
+        write!(out, "{raw}")
+    } else {
+        let mut one = [0f32];
+        cast::decode_f32(dtype, &bytes[..dtype.size()], &mut one);
+        write!(out, "{}", one[0])
+    };
+}
