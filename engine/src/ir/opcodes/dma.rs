@@ -48,7 +48,8 @@ dma_rows! {
         dma_blocks: Ty::Strs => Def::Absent;
     }
     @plain {
-        GPSIMDSB2SB = 33, Kernel, [Pool], ["in"] => ["out"], Unsupported, "bir-model 6.7", run crate::exec::collective::partner_exchange {}
+        GPSIMDSB2SB = 33, Kernel, [Pool], ["in"] => ["out"], Approximate, "bir-model 6.7",
+            partial "a run has one core; the exchange needs its partner", run crate::exec::collective::partner_exchange {}
         DMADescriptor = 68, Abstract, [], [] => [], Unsupported, "bir-model 1" {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }

@@ -79,9 +79,13 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     let ran = guard(|| sim.run());
     drop(meter);
     match ran {
-        Ok(summary) => record.summary(&summary, &sim),
+        Ok(summary) => {
+            device_prints(&summary);
+            record.summary(&summary, &sim);
+        }
         Err(e) => {
             if let Ok(Some(summary)) = guard(|| Ok(sim.summary())) {
+                device_prints(&summary);
                 record.summary(&summary, &sim);
             }
             return Err(e.at(|p| p.file = Some(source.name.clone())));
@@ -212,6 +216,17 @@ fn bind(
         }
     }
     Ok(())
+}
+
+/// What the program itself prints goes where it says.
+fn device_prints(summary: &birsim_engine::RunSummary) {
+    for p in &summary.prints {
+        if p.stderr {
+            eprintln!("{}", p.text);
+        } else {
+            print(&format!("{}\n", p.text));
+        }
+    }
 }
 
 /// What is always reported: outputs that nothing wrote, inputs that something changed.
