@@ -5,5 +5,6 @@ mod compute;
 mod control;
 mod movement;
 mod refused;
+mod run;
 mod sync;
 mod tensors;

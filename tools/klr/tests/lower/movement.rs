@@ -144,6 +144,13 @@ fn kind_12_gathers_and_scatters() {
         one(Operator::NcDmaCopy(Box::new(scatter.clone()))),
         "GenericIndirectSave DMA (a[8:32,1:8] i[1:32,1:1]) -> (t[8:32,1:8]) indirect_dims=[W] op=add"
     );
+    // A table with fewer rows than indices.
+    let small = with(hbm("t", Dtype::Float32, &[10, 8]), |p| {
+        p.pattern[0].num = 32;
+        p.vector_offset = Some(idx());
+    });
+    let line = one(Operator::NcDmaCopy(Box::new(NcDmaCopy { dst: small, ..scatter.clone() })));
+    assert!(line.contains("-> (t[8:10,1:8])"), "{line}");
     let source = NcDmaCopy { src: table, ..scatter };
     assert!(refused(Operator::NcDmaCopy(Box::new(source))).contains("dynamic access in src is not supported"));
 }

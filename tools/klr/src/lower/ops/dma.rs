@@ -1,10 +1,12 @@
 //! DMA operators (`klr-to-bir.md` 2.7).
 
 use crate::ast::{self, AluOp, DgeComputeOp, DmaBounds, DmaCompute, DmaTranspose, NcDmaCopy, TensorRef, TransposeOps};
-use crate::lower::access::{Dynamic, dynamic};
+use crate::lower::access::{Dynamic, dynamic, row_major_stride};
 use crate::lower::context::{Core, need_float};
 use crate::lower::maps;
-use birsim_engine::ir::{CopyMode, DgeType, Engine, IndirectDim, Instruction, Opcode, Operand, TransposeOp, Value};
+use birsim_engine::ir::{
+    CopyMode, DgeType, Engine, IndirectDim, Instruction, Opcode, Operand, PhysicalAp, TransposeOp, Value,
+};
 use birsim_kernels::{Code, Error, Named, Result, alu};
 
 /// Copy, accumulating copy, gather or scatter.
@@ -83,8 +85,24 @@ fn scatter_accumulate(cx: &mut Core<'_>, p: &NcDmaCopy, dst: Option<Dynamic<'_>>
     let mut inst = cx.inst("IndirectSaveAccumulate-", Opcode::GenericIndirectSave, Engine::Dma);
     inst.ins.push(cx.ap(&p.src)?);
     inst.ins.push(cx.index_ap(index)?);
-    inst.outs.push(Operand::Physical(cx.base_ap(&p.dst)?));
+    inst.outs.push(Operand::Physical(table(cx, &p.dst)?));
     Ok(inst.with("indirect_dims", Value::Enums(vec![dim.ordinal()])).with("op", Value::named(alu::AluOp::Add)))
+}
+
+/// The table of a scatter: an index takes the place of the row, so the pattern covers the rows that exist.
+fn table(cx: &mut Core<'_>, reference: &TensorRef) -> Result<PhysicalAp> {
+    let mut ap = cx.base_ap(reference)?;
+    let TensorRef::Abstract(access) = reference else { return Ok(ap) };
+    let tensor = access.tensor();
+    let row = row_major_stride(tensor, 0)?;
+    if let Some(first) = ap.ap.first_mut() {
+        first.step = row;
+        if row > 0 {
+            let rows = i64::try_from(tensor.shape.par_dim).unwrap_or(i64::MAX) - ap.offset / row;
+            first.num = first.num.min(rows.max(1));
+        }
+    }
+    Ok(ap)
 }
 
 /// Axis permutation in the DMA. The reference writes XZYW whatever the axes say; other axes are refused here, since
