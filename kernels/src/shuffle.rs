@@ -9,7 +9,7 @@ pub const BLOCK: usize = 32;
 /// Mask entry that leaves its output partition as it is.
 pub const KEEP: u8 = 255;
 
-/// out[b + i] = in[b + mask[i]] for every block of 32 partitions; entry 255 keeps the old row.
+/// `out[b + i] = in[b + mask[i]]` for every block of 32 partitions; entry 255 keeps the old row.
 pub fn stream_shuffle(mask: &[u8], src: &Src, dst: &Dst) -> Result<()> {
     no_cast("StreamShuffle", src.dtype(), dst.dtype())?;
     if mask.len() != BLOCK {

@@ -8,7 +8,7 @@ use crate::agree::castable;
 use crate::cast::{self, MemoryReductionOp};
 use crate::{Code, Error, Profile, Result};
 
-/// The vector form of a dynamic access pattern: row w of the pattern starts at base + coefficient * index[w]; the
+/// The vector form of a dynamic access pattern: row w of the pattern starts at `base + coefficient * index[w]`; the
 /// pattern's own outermost step is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VectorOffset {

@@ -85,7 +85,7 @@ impl<'a> Axes<'a> {
     }
 }
 
-/// out[e] = table[sum of coefficient * index[e] over the axes].
+/// `out[e] = table[sum of coefficient * index[e] over the axes]`.
 pub fn generic_load(
     dims: &[IndirectDim],
     table: &Table<Src>,
@@ -101,7 +101,7 @@ pub fn generic_load(
     gather(table, &entry, slots, place, MemoryReductionOp::Copy, dst, profile)
 }
 
-/// table[sum of coefficient * index[e] over the axes] op= data[e], serially in slot order; op is bypass or add.
+/// `table[sum of coefficient * index[e] over the axes] op= data[e]`, serially in slot order; op is bypass or add.
 pub fn generic_save(
     dims: &[IndirectDim],
     op: AluOp,

@@ -35,7 +35,7 @@ fn locate(
         .ok_or_else(|| out_of_range(i128::from(value), entry.bound(pattern.base(), step, window), slot))
 }
 
-/// out[e] = table[index[e]]; each index moves as many elements as the result has per index.
+/// `out[e] = table[index[e]]`; each index moves as many elements as the result has per index.
 pub fn load(table: &Table<Src>, indices: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     let step = dst.pattern().pairs().last().map_or(0, |p| if p.num > 1 { p.stride } else { dst.dtype().size() as i64 });
     if step != dst.dtype().size() as i64 && !dst.is_empty() {
@@ -51,7 +51,7 @@ pub fn load(table: &Table<Src>, indices: &Src, dst: &Dst, profile: &Profile) -> 
     gather(table, &entry, slots, place, MemoryReductionOp::Copy, dst, profile)
 }
 
-/// table[index[e]] = data[e], in slot order: the last writer wins.
+/// `table[index[e]] = data[e]`, in slot order: the last writer wins.
 pub fn save(data: &Src, indices: &Src, table: &Table<Dst>, profile: &Profile) -> Result<()> {
     let mut indices = Indices::new("ins[1]", indices, true)?;
     let slots = indices.len();
@@ -72,7 +72,7 @@ pub struct SaveAccumulate {
     pub op: AluOp,
 }
 
-/// table[entry_step_elements * index[k]] op= entry k of `values`, serially, for the first `num_indices` slots.
+/// `table[entry_step_elements * index[k]] op=` entry k of `values`, serially, for the first `num_indices` slots.
 pub fn save_accumulate(
     p: &SaveAccumulate,
     values: &Src,
