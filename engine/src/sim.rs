@@ -373,8 +373,17 @@ impl Simulator {
         let Some(mem) = nth::<ArenaMem>(&mut core.world, place.arena as usize) else {
             return Err(Error::new(Code::B001, "a location has no arena"));
         };
-        let mut out = vec![0; n as usize];
-        for_rows(&place, n as usize, |at, range| {
+        // A tensor that nothing ever touched may be declared larger than any memory.
+        let mut out = Vec::new();
+        let fits = n <= core.target.sizes().dram_bytes;
+        let room = usize::try_from(n).ok().filter(|n| fits && out.try_reserve_exact(*n).is_ok());
+        let n = room.ok_or_else(|| {
+            Error::new(Code::S018, "the tensor does not fit into the memory of the target or of this computer")
+                .received(format!("{n} bytes"))
+                .at(|p| p.tensor = Some(name.to_string()))
+        })?;
+        out.resize(n, 0);
+        for_rows(&place, n, |at, range| {
             mem.read(at, &mut out[range]);
             Ok(())
         })?;

@@ -185,6 +185,15 @@ fn klr_kernels_are_recognised_by_content() {
 }
 
 #[test]
+fn every_cut_of_a_klr_kernel_is_a_typed_error() {
+    let s = Sandbox::new();
+    let good = std::fs::read(root().join("tests/data/klr_add_scalar/kernel.klr")).unwrap();
+    for cut in (3..good.len()).step_by(37) {
+        s.birsim_with(&["run", "-", "--random-inputs", "1"], &good[..cut]).exits(2).says("BIR-K001", "standard input");
+    }
+}
+
+#[test]
 fn klr_contents_without_a_kernel_are_inspected_but_not_run() {
     let s = Sandbox::new();
     // Header, metadata "KLR", contents 4 (hlo) with a call-site name.
@@ -195,6 +204,16 @@ fn klr_contents_without_a_kernel_are_inspected_but_not_run() {
     assert!(seen.stdout.contains("contents hlo"), "{}", seen.stdout);
     s.birsim(&["run", "h.klr"]).exits(4).says("BIR-K003", "contents hlo");
     s.birsim(&["validate", "h.klr"]).exits(4).says("BIR-K003", "contents hlo");
+    let samples = root().join("tools/klr/tests/data");
+    for (file, kind) in [("wheel_python.klr", "python"), ("wheel_nki.klr", "nki"), ("wheel_hlo.klr", "hlo")] {
+        let path = samples.join(file).display().to_string();
+        let seen = s.birsim(&["inspect", &path]);
+        seen.exits(0);
+        assert!(seen.stdout.contains(&format!("contents {kind}")), "{}", seen.stdout);
+        s.birsim(&["run", &path]).exits(4).says("BIR-K003", &format!("contents {kind}"));
+    }
+    let cores = samples.join("lnc2_sendrecv.klr").display().to_string();
+    s.birsim(&["run", &cores]).exits(4).says("BIR-U002", "2 cores");
     hlo[6] = 13;
     s.write("v.klr", &hlo);
     s.birsim(&["run", "v.klr"]).exits(2).says("BIR-K002", "0.0.13");

@@ -156,6 +156,15 @@ fn an_output_folder_that_cannot_be_used_is_found_before_the_run() {
 }
 
 #[test]
+fn a_tensor_larger_than_the_machine_is_an_error() {
+    let s = ready();
+    let huge = dram("o", "ExternalOutput", "uint8", [1 << 20, 1 << 20], 1, "");
+    s.write("p.json", module(&[huge], &[]));
+    s.birsim(&["run", "p.json"]).exits(3).says("BIR-S018", "tensor o");
+    assert!(!s.path("birsim-out").exists());
+}
+
+#[test]
 fn an_output_cannot_leave_its_folder() {
     let s = ready();
     for (name, file) in [("../x", "%2E.%2Fx-birsim.npy"), ("/abs", "%2Fabs-birsim.npy"), ("a b", "a%20b-birsim.npy")] {
