@@ -4,6 +4,7 @@
 //! `ARCHITECTURE.md` in this folder.
 
 pub mod control;
+pub mod cores;
 pub mod exec;
 pub mod format;
 pub mod ir;
@@ -16,6 +17,7 @@ pub mod world;
 
 pub use birsim_kernels::{Class, Code, Error, Place, Result};
 
+pub use cores::Cores;
 pub use sim::{Builder, MemMode, RunSummary, Simulator, TensorInfo};
 pub use target::Target;
 pub use world::compile::Order;

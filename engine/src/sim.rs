@@ -45,6 +45,8 @@ pub struct TensorInfo {
     pub shape: Vec<u64>,
     /// Bytes of the memory.
     pub bytes: u64,
+    /// Seen by every core of a logical core.
+    pub shared: bool,
     /// Bound `.npy`, relative to the module; empty when none.
     pub file: String,
 }
@@ -100,6 +102,7 @@ pub struct Builder {
     limits: Limits,
     seed: Option<u64>,
     core: u32,
+    cores: Option<u32>,
     strict: bool,
     unsupported_is_error: bool,
     tables: Option<std::sync::Arc<birsim_kernels::activation::pwp::Tables>>,
@@ -176,6 +179,18 @@ impl Builder {
         self
     }
 
+    /// Number of cores that run together; 1 when not given.
+    #[must_use]
+    pub fn of_cores(mut self, n: u32) -> Self {
+        self.cores = Some(n);
+        self
+    }
+
+    /// Threads asked for.
+    pub(crate) fn thread_count(&self) -> Option<usize> {
+        self.threads
+    }
+
     /// Leftovers of the sync protocol are faults.
     #[must_use]
     pub fn strict(mut self, on: bool) -> Self {
@@ -199,6 +214,17 @@ impl Builder {
         let pool = pool.build().map_err(|e| Error::new(Code::F008, format!("threads cannot be started: {e}")))?;
         Ok(Simulator { options: self, pool, core: None, tensors: Vec::new() })
     }
+}
+
+/// How far a core got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// One tick ran.
+    Ran,
+    /// It waits for another core.
+    Blocked,
+    /// Nothing is left to do.
+    Finished,
 }
 
 /// One simulated core: its world, its schedule, and what later pieces of the program continue from.
@@ -244,6 +270,7 @@ impl Simulator {
             limits: o.limits.clone(),
             seed: o.seed.unwrap_or(42),
             core: o.core,
+            cores: o.cores.unwrap_or(1),
             target,
             unsupported_is_error: o.unsupported_is_error,
             strict: o.strict,
@@ -307,6 +334,7 @@ impl Simulator {
                 dtype: meta.dtype,
                 shape: meta.shape.to_vec(),
                 bytes: place.bytes(),
+                shared: meta.shared,
                 file: meta.file.to_string(),
             });
         }
@@ -368,6 +396,10 @@ impl Simulator {
                 .received(format!("{:?} of {} in {} bytes", info.shape, info.dtype, info.bytes))
                 .at(|p| p.tensor = Some(name.to_string()))
         })?;
+        self.read_bytes(index, n as usize)
+    }
+
+    fn read_bytes(&mut self, index: usize, n: usize) -> Result<Vec<u8>> {
         let core = self.core.as_mut().ok_or_else(not_loaded)?;
         let place = core.compiler.layout.placements[index].clone();
         let Some(mem) = nth::<ArenaMem>(&mut core.world, place.arena as usize) else {
@@ -375,13 +407,13 @@ impl Simulator {
         };
         // A tensor that nothing ever touched may be declared larger than any memory.
         let mut out = Vec::new();
-        let fits = n <= core.target.sizes().dram_bytes;
-        let room = usize::try_from(n).ok().filter(|n| fits && out.try_reserve_exact(*n).is_ok());
-        let n = room.ok_or_else(|| {
-            Error::new(Code::S018, "the tensor does not fit into the memory of the target or of this computer")
-                .received(format!("{n} bytes"))
-                .at(|p| p.tensor = Some(name.to_string()))
-        })?;
+        let fits = n as u64 <= core.target.sizes().dram_bytes;
+        if !fits || out.try_reserve_exact(n).is_err() {
+            return Err(
+                Error::new(Code::S018, "the tensor does not fit into the memory of the target or of this computer")
+                    .received(format!("{n} bytes"))
+                    .at(|p| p.tensor = Some(self.tensors[index].name.clone())));
+        }
         out.resize(n, 0);
         for_rows(&place, n, |at, range| {
             mem.read(at, &mut out[range]);
@@ -412,7 +444,7 @@ impl Simulator {
     /// Runs one tick. Returns false when there is nothing left to do.
     pub fn step(&mut self) -> Result<bool> {
         let core = self.core.as_mut().ok_or_else(not_loaded)?;
-        self.pool.install(|| core.step())
+        self.pool.install(|| core.step()).map(|p| p == Progress::Ran)
     }
 
     /// Function, block, instruction and source of a remark.
@@ -425,6 +457,113 @@ impl Simulator {
         }
     }
 
+    /// Runs until the core waits for another one or is finished.
+    pub(crate) fn run_round(&mut self) -> Result<Progress> {
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        loop {
+            match core.step()? {
+                Progress::Ran => {}
+                other => return Ok(other),
+            }
+        }
+    }
+
+    /// Semaphore updates for other cores since the last call.
+    pub(crate) fn take_outbox(&mut self) -> Vec<crate::sync::RemoteUpdate> {
+        self.core.as_mut().map(|c| std::mem::take(&mut c.world.resource_mut::<Outbox>().0)).unwrap_or_default()
+    }
+
+    /// Applies an update that another core sent.
+    pub(crate) fn apply_update(&mut self, update: &Update) -> Result<()> {
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        let (mut semaphores, mut touched, mut events, mut event_touched) = sync_banks(&mut core.world);
+        let mut banks = crate::sync::Banks {
+            semaphores: &mut semaphores,
+            touched: &mut touched,
+            events: &mut events,
+            event_touched: &mut event_touched,
+            core: u32::MAX,
+        };
+        banks.apply(update)?;
+        let at = update.id as usize;
+        if let Some(s) = nth::<SemValue>(&mut core.world, at) {
+            *s = semaphores[at];
+        }
+        if let Some(t) = nth::<Touched>(&mut core.world, at) {
+            *t = touched[at];
+        }
+        if let Some(e) = nth::<EventBit>(&mut core.world, at) {
+            *e = events[at];
+        }
+        if let Some(t) = nth::<EventTouched>(&mut core.world, at) {
+            *t = event_touched[at];
+        }
+        Ok(())
+    }
+
+    /// The rendezvous this core waits at.
+    pub(crate) fn meeting(&mut self) -> Result<Option<(u32, crate::cores::Meeting)>> {
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        let Some(row) = core.world.resource::<ProgramCounter>().meeting else { return Ok(None) };
+        let program = core.world.resource::<Program>();
+        let settings = core.world.resource::<Settings>();
+        let meeting = crate::exec::cores::meeting(program, settings, row).map_err(|e| program.locate(e, row))?;
+        Ok(Some((row, meeting)))
+    }
+
+    /// Dense bytes of the inputs of an instruction.
+    pub(crate) fn read_inputs(&mut self, row: u32) -> Result<Vec<Vec<u8>>> {
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        core.world
+            .run_system_cached_with(systems::read_inputs, row)
+            .unwrap_or_else(|e| Err(Error::new(Code::B001, format!("inputs cannot be read: {e}"))))
+    }
+
+    /// Lets the core past its rendezvous, with what the others sent.
+    pub(crate) fn grant(&mut self, row: u32, received: Received) {
+        if let Some(core) = &mut self.core {
+            core.world.resource_mut::<ProgramCounter>().granted = Some(row);
+            core.world.resource_mut::<Run>().received = Some(received);
+        }
+    }
+
+    /// What the core waits for, as text.
+    pub(crate) fn waiting_for(&mut self) -> String {
+        let meeting = self.meeting();
+        let Some(core) = &mut self.core else { return String::new() };
+        if let Ok(Some((row, meeting))) = meeting {
+            let inst = &core.world.resource::<Program>().insts[row as usize];
+            return format!("{} ({}) waits for {}", inst.name, inst.opcode, meeting.describe());
+        }
+        let mut text = String::new();
+        let told = core.flow(|f| {
+            let (program, pc) = (f.program, &*f.pc);
+            text =
+                crate::sync::deadlock::report(program, pc, f.cursors, f.status, f.semaphores, f.touched, f.registers);
+            Ok(())
+        });
+        if told.is_err() { "is blocked".into() } else { text }
+    }
+
+    /// All bytes of a tensor's memory.
+    pub(crate) fn memory(&mut self, name: &str) -> Result<Vec<u8>> {
+        let index = self.index_of(name)?;
+        let n = self.tensors[index].bytes as usize;
+        self.read_bytes(index, n)
+    }
+
+    /// Replaces the bytes of a shared tensor by what the cores agreed on.
+    pub(crate) fn bind_shared(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.bind(name, bytes)
+    }
+
+    /// Adds a remark.
+    pub(crate) fn remark(&mut self, d: Diagnostic) {
+        if let Some(core) = &mut self.core {
+            core.world.resource_mut::<Run>().note(d);
+        }
+    }
+
     /// Counters and remarks so far: also after a fault.
     pub fn summary(&mut self) -> Option<RunSummary> {
         self.core.as_mut().map(|c| c.summary(std::time::Duration::ZERO))
@@ -433,11 +572,11 @@ impl Simulator {
 
 impl Core {
     fn run(&mut self) -> Result<()> {
-        while self.step()? {}
+        while self.step()? == Progress::Ran {}
         Ok(())
     }
 
-    fn step(&mut self) -> Result<bool> {
+    fn step(&mut self) -> Result<Progress> {
         if !self.world.resource::<ProgramCounter>().started || self.world.resource::<ProgramCounter>().finished {
             self.flow(|f| f.start())?;
             if self.world.resource::<ProgramCounter>().finished {
@@ -453,12 +592,14 @@ impl Core {
         if self.world.resource::<ProgramCounter>().finished {
             return self.finish();
         }
-        Ok(true)
+        let pc = self.world.resource::<ProgramCounter>();
+        let blocked = (pc.stuck || pc.meeting.is_some()) && self.world.resource::<IssueList>().rows.is_empty();
+        Ok(if blocked { Progress::Blocked } else { Progress::Ran })
     }
 
-    fn finish(&mut self) -> Result<bool> {
+    fn finish(&mut self) -> Result<Progress> {
         self.flow(|f| f.leftover_semaphores())?;
-        Ok(false)
+        Ok(Progress::Finished)
     }
 
     fn check_limits(&self) -> Result<()> {
@@ -556,6 +697,18 @@ impl Core {
             prints: run.prints.clone(),
         }
     }
+}
+
+type SyncBanks = (Vec<SemValue>, Vec<Touched>, Vec<EventBit>, Vec<EventTouched>);
+
+/// Copies of the sync banks.
+fn sync_banks(world: &mut World) -> SyncBanks {
+    (
+        world.query::<&SemValue>().iter(world).copied().collect(),
+        world.query::<&Touched>().iter(world).copied().collect(),
+        world.query::<&EventBit>().iter(world).copied().collect(),
+        world.query::<&EventTouched>().iter(world).copied().collect(),
+    )
 }
 
 fn not_loaded() -> Error {

@@ -78,6 +78,10 @@ pub struct ProgramCounter {
     pub join_issued: bool,
     /// Nothing could be issued and the segment is not finished.
     pub stuck: bool,
+    /// Row whose engine waits for another core.
+    pub meeting: Option<u32>,
+    /// Row that the other cores let through.
+    pub granted: Option<u32>,
     /// A loop with an empty body goes round once per tick.
     pub idle_body: bool,
     /// The entry function's blocks ran out or the run was ended.

@@ -7,6 +7,7 @@ pub mod batchnorm;
 pub mod collective;
 pub mod control;
 pub mod copy;
+pub mod cores;
 pub mod elementwise;
 pub mod fill;
 pub mod indirect;

@@ -1,6 +1,5 @@
 //! The report of a deadlock: who waits for what, who could satisfy it, and in which circle.
 
-use super::Banks;
 use crate::control::ProgramCounter;
 use crate::exec::read_register;
 use crate::ir::{Engine, SyncKind, UpdateMode, WaitMode};
@@ -13,7 +12,8 @@ pub fn report(
     pc: &ProgramCounter,
     cursors: &[Cursor],
     status: &[Status],
-    banks: &Banks,
+    semaphores: &[SemValue],
+    touched: &[Touched],
     registers: &[RegisterFile],
 ) -> String {
     let plan = &program.blocks[pc.block as usize];
@@ -38,7 +38,8 @@ pub fn report(
     for (engine, row, wait) in &waiting {
         let i = &program.insts[*row as usize];
         let w = &program.waits[*wait as usize];
-        let _ = write!(out, "\n    {engine}: {} ({}) waits for {}", i.name, i.opcode, condition(w, banks, registers));
+        let _ =
+            write!(out, "\n    {engine}: {} ({}) waits for {}", i.name, i.opcode, condition(w, semaphores, registers));
         let producers = producers(program, plan, pc.segment, cursors, w);
         if producers.is_empty() {
             let _ = write!(out, "; no instruction still to come updates it");
@@ -56,10 +57,7 @@ pub fn report(
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let _ = write!(out, "; updated by {}{more}", list.join(", "));
         }
-        if w.kind == SyncKind::Semaphore
-            && banks.touched[w.id as usize].0
-            && banks.semaphores[w.id as usize].0 > u32::MAX / 2
-        {
+        if w.kind == SyncKind::Semaphore && touched[w.id as usize].0 && semaphores[w.id as usize].0 > u32::MAX / 2 {
             let _ = write!(out, "; the value has wrapped below zero");
         }
     }
@@ -69,16 +67,16 @@ pub fn report(
     out
 }
 
-fn condition(w: &Wait, banks: &Banks, registers: &[RegisterFile]) -> String {
+fn condition(w: &Wait, semaphores: &[SemValue], registers: &[RegisterFile]) -> String {
     let id = w.id;
     match (w.kind, w.mode, w.reg) {
         (SyncKind::Event, ..) => format!("event {id} to be set, it is clear"),
         (_, WaitMode::SemGeReg, Some(r)) => format!(
             "semaphore {id} >= {} (from a register), it is {}",
             read_register(registers, r) as u32,
-            banks.semaphores[id as usize].0
+            semaphores[id as usize].0
         ),
-        _ => format!("semaphore {id} >= {}, it is {}", w.value, banks.semaphores[id as usize].0),
+        _ => format!("semaphore {id} >= {}, it is {}", w.value, semaphores[id as usize].0),
     }
 }
 

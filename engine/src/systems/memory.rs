@@ -1,74 +1,56 @@
 //! Stage 4: runs the issue list in issue order, each call read -> compute -> write.
 
 use super::dispatch::Calls;
-use super::{column, slice, table};
+use super::machine::MachineParam;
 use crate::control::advance::{check_engine, predicates_hold};
 use crate::exec::{Cx, Machine, Scalars};
 use crate::ir::table::RouteClass;
-use crate::memory::ArenaMem;
 use crate::world::*;
 use crate::{Code, Error, Result};
 use bevy_ecs::prelude::*;
 
-type EngineState<'a> = (&'a mut RegisterFile, &'a mut Accumulators, &'a mut EngineRng);
-
-#[expect(clippy::too_many_arguments, reason = "one parameter per kind of component the stage touches")]
-pub(super) fn memory(
-    program: Res<Program>,
-    settings: Res<Settings>,
-    mut calls: ResMut<Calls>,
-    mut issue: ResMut<IssueList>,
-    mut run: ResMut<Run>,
-    mut arenas: Query<(&mut ArenaMem, &mut InitShadow, &mut AccumShadow)>,
-    mut locations: Query<(&Placement, &mut LocationState)>,
-    mut engines: Query<EngineState>,
-    axes: Query<&Induction>,
-    mut triggers: Query<&mut FireCount>,
-) {
+pub(super) fn memory(mut calls: ResMut<Calls>, mut issue: ResMut<IssueList>, mut machine: MachineParam) {
     if calls.0.is_empty() {
         return;
     }
-    let mut arenas = table!(arenas);
-    let mut locations = table!(locations);
-    let Some((mut registers, mut accumulators, mut rngs)) = table!(engines) else { return };
-    let (mem, inits, accums): (&mut [ArenaMem], &mut [InitShadow], &mut [AccumShadow]) = match &mut arenas {
-        Some((a, i, s)) => (a.bypass_change_detection(), i.bypass_change_detection(), s.bypass_change_detection()),
-        None => (&mut [], &mut [], &mut []),
-    };
-    let (places, states): (&[Placement], &mut [LocationState]) = match &mut locations {
-        Some((p, s)) => (p, s.bypass_change_detection()),
-        None => (&[], &mut []),
-    };
-    let mut triggers = table!(triggers);
-    let mut machine = Machine {
-        program: &program,
-        arenas: mem,
-        inits,
-        accums,
-        places,
-        states,
-        registers: registers.bypass_change_detection(),
-        accumulators: accumulators.bypass_change_detection(),
-        rngs: rngs.bypass_change_detection(),
-        induction: slice!(axes),
-        fires: column!(triggers),
-        settings: &settings,
-        run: &mut run,
-    };
-    let mut done = 0;
-    for call in calls.0.drain(..) {
-        let outcome = match call.execute {
-            Some(execute) => execute_one(&mut machine, call.row, execute),
-            None => note_unmodelled(&mut machine, call.row),
-        };
-        if let Err(e) = outcome {
-            machine.run.fault = Some(program.locate(e, call.row));
-            break;
+    let done = machine.with(|m| {
+        let mut done = 0;
+        for call in calls.0.drain(..) {
+            let outcome = match call.execute {
+                Some(execute) => execute_one(m, call.row, execute),
+                None => note_unmodelled(m, call.row),
+            };
+            if let Err(e) = outcome {
+                m.run.fault = Some(m.program.locate(e, call.row));
+                break;
+            }
+            m.run.count(call.opcode);
+            done += 1;
         }
-        machine.run.count(call.opcode);
-        done += 1;
-    }
-    issue.rows.truncate(done);
+        done
+    });
+    issue.rows.truncate(done.unwrap_or(0));
+}
+
+/// Reads the dense bytes of an instruction's inputs before it executes: what it sends to other cores.
+pub(crate) fn read_inputs(In(row): In<u32>, mut machine: MachineParam) -> Result<Vec<Vec<u8>>> {
+    machine
+        .with(|m| {
+            let program = m.program;
+            let mut cx = Cx::new(m, row).map_err(|e| program.locate(e, row))?;
+            (0..cx.n_ins())
+                .map(|k| {
+                    let src = cx.src(k).map_err(|e| program.locate(e, row))?;
+                    let mut bytes = vec![0; src.len() * src.dtype().size()];
+                    let lane = src.lane_len() * src.dtype().size();
+                    if lane > 0 {
+                        bytes.chunks_exact_mut(lane).enumerate().for_each(|(l, out)| src.gather(l, 0, out));
+                    }
+                    Ok(bytes)
+                })
+                .collect()
+        })
+        .unwrap_or_else(|| Err(Error::new(Code::B001, "the core has no engines")))
 }
 
 /// Executes one row, unless a predicate says no.

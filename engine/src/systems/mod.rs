@@ -1,6 +1,7 @@
 //! The five stages of a tick, one file each, chained in one schedule.
 
 mod dispatch;
+mod machine;
 mod memory;
 mod select;
 mod update;
@@ -10,6 +11,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::SingleThreadedExecutor;
 
 pub use dispatch::{Call, Calls};
+pub(crate) use memory::read_inputs;
 pub use update::Outbox;
 
 /// The schedule of one tick.

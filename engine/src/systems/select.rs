@@ -2,6 +2,7 @@
 
 use super::{slice, table};
 use crate::control::ProgramCounter;
+use crate::cores::is_meeting;
 use crate::exec::read_register;
 use crate::ir::{Opcode, SyncKind, UpdateMode, WaitMode};
 use crate::world::{Schedule, *};
@@ -28,6 +29,7 @@ pub(super) fn select(
     issue.rows.clear();
     pc.join_issued = false;
     pc.stuck = false;
+    pc.meeting = None;
     if run.fault.is_some() || pc.finished || pc.idle_body {
         return;
     }
@@ -44,6 +46,9 @@ pub(super) fn select(
         registers: slice!(registers),
         events: slice!(events),
         by_sync: plan.by_sync,
+        meets: settings.cores > 1,
+        granted: pc.granted,
+        meeting: None,
         issue,
         cursors: &mut cursors.bypass_change_detection()[..QUEUES],
         status: &mut status.bypass_change_detection()[..QUEUES],
@@ -53,12 +58,14 @@ pub(super) fn select(
         Schedule::Reference => poll.one_in_turn(),
         Schedule::Seeded(_) => poll.one_at_random(),
     };
+    pc.granted = poll.granted;
     if started {
         return;
     }
+    pc.meeting = poll.meeting;
     let finished = poll.cursors.iter().all(|c| c.next >= c.end);
     if !finished {
-        if !poll.rendezvous() {
+        if !poll.rendezvous() && pc.meeting.is_none() {
             pc.stuck = true;
         }
         return;
@@ -66,7 +73,11 @@ pub(super) fn select(
     let segment = &program.segments[(plan.first_segment + pc.segment) as usize];
     if let Some(join) = segment.join {
         match poll.blocked(join) {
+            None if poll.must_meet(join) => pc.meeting = Some(join),
             None => {
+                if pc.granted == Some(join) {
+                    pc.granted = None;
+                }
                 poll.issue.rows.push(join);
                 pc.join_issued = true;
             }
@@ -85,6 +96,10 @@ struct Poll<'a> {
     registers: &'a [RegisterFile],
     events: &'a [EventBit],
     by_sync: bool,
+    /// Other cores run beside this one.
+    meets: bool,
+    granted: Option<u32>,
+    meeting: Option<u32>,
     issue: &'a mut IssueList,
     cursors: &'a mut [Cursor],
     status: &'a mut [Status],
@@ -137,8 +152,22 @@ impl Poll<'_> {
             self.status[e] = Status::Joining;
             return None;
         }
+        if self.must_meet(row) {
+            self.status[e] = Status::Joining;
+            self.meeting = Some(row);
+            return None;
+        }
+        if self.granted == Some(row) {
+            self.granted = None;
+        }
         self.issue_head(e);
         Some(s.ends_window)
+    }
+
+    /// The row waits for another core and was not let through yet.
+    #[inline]
+    fn must_meet(&self, row: u32) -> bool {
+        self.meets && self.granted != Some(row) && is_meeting(self.ops[row as usize].opcode)
     }
 
     #[inline]

@@ -123,13 +123,15 @@ pub(super) fn update(
             return;
         }
     }
-    if pc.stuck {
+    // With other cores around, one of them may still send what is missing.
+    if pc.stuck && settings.cores == 1 {
         let report = sync::deadlock::report(
             &program,
             pc,
             &cursors.bypass_change_detection()[..QUEUES],
             &status.bypass_change_detection()[..QUEUES],
-            &banks,
+            banks.semaphores,
+            banks.touched,
             registers.bypass_change_detection(),
         );
         run.fault = Some(Error::new(Code::S003, report));

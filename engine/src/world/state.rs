@@ -86,6 +86,8 @@ pub struct Settings {
     pub seed: u64,
     /// Id of this core.
     pub core: u32,
+    /// Number of cores that run together.
+    pub cores: u32,
     /// Target the program runs for.
     pub target: crate::target::Target,
     /// The five skip-and-note opcodes are an error.
@@ -116,6 +118,15 @@ pub struct DevicePrint {
     pub text: String,
 }
 
+/// Inputs of the other cores at a rendezvous: dense bytes per rank and operand.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Received {
+    /// Ranks, in rank order.
+    pub ranks: Vec<u32>,
+    /// Per rank, the bytes of every input.
+    pub buffers: Vec<Vec<Vec<u8>>>,
+}
+
 /// State of a run.
 #[derive(Resource, Default)]
 pub struct Run {
@@ -127,6 +138,8 @@ pub struct Run {
     pub diagnostics: Vec<Diagnostic>,
     /// The fault that ended the run, with the payload it belongs to.
     pub fault: Option<Error>,
+    /// What the other cores sent, for the instruction that was let through.
+    pub received: Option<Received>,
     /// Buffers for staged inputs, by operand.
     pub stage: Vec<Vec<u64>>,
     /// Host generator, made on first use.

@@ -1,0 +1,144 @@
+//! Rendezvous: core barriers, exchanges between two cores, collectives of a replica group.
+
+use crate::Result;
+use crate::ir::{CollectiveKind, Opcode, Value};
+use crate::sim::Simulator;
+use crate::world::Received;
+
+/// What a blocked core waits for.
+struct Waiting {
+    core: usize,
+    row: u32,
+    meeting: Meeting,
+}
+
+/// A rendezvous as one side sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Meeting {
+    /// CoreBarrier: an identifier and the cores that take part; none listed means all.
+    Barrier {
+        /// Barrier id.
+        id: i64,
+        /// Cores.
+        cores: Vec<u32>,
+    },
+    /// Exchange with neighbours: sends to one core, receives from another.
+    Exchange {
+        /// Receiver of this core's data.
+        to: u32,
+        /// Sender of this core's new data.
+        from: u32,
+        /// Pipe.
+        pipe: i64,
+    },
+    /// Collective over a group of cores; none listed means all.
+    Group {
+        /// Kind.
+        kind: CollectiveKind,
+        /// Ranks of the group, in rank order.
+        ranks: Vec<u32>,
+    },
+}
+
+impl Meeting {
+    /// Text for the deadlock report.
+    pub fn describe(&self) -> String {
+        match self {
+            Meeting::Barrier { id, cores } if cores.is_empty() => format!("barrier {id} of all cores"),
+            Meeting::Barrier { id, cores } => format!("barrier {id} of cores {cores:?}"),
+            Meeting::Exchange { to, from, pipe } => {
+                format!("an exchange on pipe {pipe}: sends to core {to}, receives from core {from}")
+            }
+            Meeting::Group { kind, ranks } => format!("{kind} of ranks {ranks:?}"),
+        }
+    }
+}
+
+/// Opcodes at which a core waits for others.
+pub fn is_meeting(op: Opcode) -> bool {
+    matches!(op, Opcode::CoreBarrier | Opcode::CollectiveCompute | Opcode::GPSIMDSB2SB)
+}
+
+/// Lets through every core whose partners have arrived as well. Returns whether any was.
+pub(super) fn resolve(cores: &mut [Simulator], done: &[bool]) -> Result<bool> {
+    let all: Vec<u32> = (0..cores.len() as u32).collect();
+    let mut waiting = Vec::new();
+    for (core, sim) in cores.iter_mut().enumerate() {
+        if let (false, Some((row, meeting))) = (done[core], sim.meeting()?) {
+            waiting.push(Waiting { core, row, meeting });
+        }
+    }
+    let ready: Vec<bool> = waiting.iter().map(|w| partners_here(w, &waiting, &all)).collect();
+    // An exchange goes through only when the neighbours' own exchanges do: drop until nothing changes.
+    let mut ready = ready;
+    loop {
+        let mut changed = false;
+        for k in 0..waiting.len() {
+            if ready[k] && !partners_ready(&waiting[k], &waiting, &ready) {
+                ready[k] = false;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    let mut sent: Vec<Option<Vec<Vec<u8>>>> = vec![None; cores.len()];
+    for (w, ready) in waiting.iter().zip(&ready) {
+        if *ready && !matches!(w.meeting, Meeting::Barrier { .. }) {
+            sent[w.core] = Some(cores[w.core].read_inputs(w.row)?);
+        }
+    }
+    let mut any = false;
+    for (w, ready) in waiting.iter().zip(&ready) {
+        if !*ready {
+            continue;
+        }
+        let ranks = match &w.meeting {
+            Meeting::Barrier { .. } => Vec::new(),
+            Meeting::Exchange { from, .. } => vec![*from],
+            Meeting::Group { ranks, .. } => ranks.clone(),
+        };
+        let buffers = ranks.iter().map(|r| sent[*r as usize].clone().unwrap_or_default()).collect();
+        cores[w.core].grant(w.row, Received { ranks, buffers });
+        any = true;
+    }
+    Ok(any)
+}
+
+fn partners_here(w: &Waiting, waiting: &[Waiting], all: &[u32]) -> bool {
+    let at = |core: u32| waiting.iter().find(|o| o.core == core as usize).map(|o| &o.meeting);
+    match &w.meeting {
+        Meeting::Barrier { id, cores } => {
+            let members = if cores.is_empty() { all } else { cores.as_slice() };
+            members.iter().all(|c| matches!(at(*c), Some(Meeting::Barrier { id: other, .. }) if other == id))
+        }
+        Meeting::Exchange { to, from, pipe } => {
+            let me = w.core as u32;
+            matches!(at(*from), Some(Meeting::Exchange { to: t, pipe: p, .. }) if *t == me && p == pipe)
+                && matches!(at(*to), Some(Meeting::Exchange { from: f, pipe: p, .. }) if *f == me && p == pipe)
+        }
+        Meeting::Group { kind, ranks } => ranks
+            .iter()
+            .all(|c| matches!(at(*c), Some(Meeting::Group { kind: k, ranks: r }) if k == kind && r == ranks)),
+    }
+}
+
+fn partners_ready(w: &Waiting, waiting: &[Waiting], ready: &[bool]) -> bool {
+    let is_ready = |core: u32| waiting.iter().zip(ready).any(|(o, r)| o.core == core as usize && *r);
+    match &w.meeting {
+        Meeting::Exchange { to, from, .. } => is_ready(*to) && is_ready(*from),
+        _ => true,
+    }
+}
+
+/// Ranks of the group that holds `core`; groups come as written, none means all cores.
+pub fn group_of(groups: Option<&Value>, core: u32, cores: u32) -> Vec<u32> {
+    let Some(Value::Groups(groups)) = groups else { return (0..cores).collect() };
+    let has = |g: &&Vec<i64>| g.contains(&i64::from(core));
+    match groups.iter().find(has) {
+        Some(g) => g.iter().filter_map(|r| u32::try_from(*r).ok()).collect(),
+        None if groups.is_empty() => (0..cores).collect(),
+        None => vec![core],
+    }
+}

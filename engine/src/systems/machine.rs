@@ -1,0 +1,57 @@
+//! The components an instruction may touch, as one system parameter.
+
+use super::{column, slice, table};
+use crate::exec::Machine;
+use crate::memory::ArenaMem;
+use crate::world::*;
+use bevy_ecs::prelude::*;
+use bevy_ecs::system::SystemParam;
+
+type EngineState = (&'static mut RegisterFile, &'static mut Accumulators, &'static mut EngineRng);
+type ArenaState = (&'static mut ArenaMem, &'static mut InitShadow, &'static mut AccumShadow);
+
+/// Queries and resources behind a [`Machine`].
+#[derive(SystemParam)]
+pub(crate) struct MachineParam<'w, 's> {
+    program: Res<'w, Program>,
+    settings: Res<'w, Settings>,
+    run: ResMut<'w, Run>,
+    arenas: Query<'w, 's, ArenaState>,
+    locations: Query<'w, 's, (&'static Placement, &'static mut LocationState)>,
+    engines: Query<'w, 's, EngineState>,
+    axes: Query<'w, 's, &'static Induction>,
+    triggers: Query<'w, 's, &'static mut FireCount>,
+}
+
+impl MachineParam<'_, '_> {
+    /// Lends the machine to `f`. Every kind of entity is one table, so components are slices.
+    pub(crate) fn with<R>(&mut self, f: impl FnOnce(&mut Machine) -> R) -> Option<R> {
+        let mut arenas = table!(self.arenas);
+        let mut locations = table!(self.locations);
+        let (mut registers, mut accumulators, mut rngs) = table!(self.engines)?;
+        let (mem, inits, accums): (&mut [ArenaMem], &mut [InitShadow], &mut [AccumShadow]) = match &mut arenas {
+            Some((a, i, s)) => (a.bypass_change_detection(), i.bypass_change_detection(), s.bypass_change_detection()),
+            None => (&mut [], &mut [], &mut []),
+        };
+        let (places, states): (&[Placement], &mut [LocationState]) = match &mut locations {
+            Some((p, s)) => (p, s.bypass_change_detection()),
+            None => (&[], &mut []),
+        };
+        let mut triggers = table!(self.triggers);
+        Some(f(&mut Machine {
+            program: &self.program,
+            arenas: mem,
+            inits,
+            accums,
+            places,
+            states,
+            registers: registers.bypass_change_detection(),
+            accumulators: accumulators.bypass_change_detection(),
+            rngs: rngs.bypass_change_detection(),
+            induction: slice!(self.axes),
+            fires: column!(triggers),
+            settings: &self.settings,
+            run: &mut self.run,
+        }))
+    }
+}
