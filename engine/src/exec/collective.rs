@@ -34,6 +34,9 @@ fn absent(what: impl Into<String>, peer: u32) -> Error {
 pub fn compute(cx: &mut Cx) -> Result<()> {
     let kind = cx.named::<CollectiveKind>(f::CollectiveCompute::kind)?;
     let op = cx.named_opt::<AluOp>(f::CollectiveCompute::op)?.unwrap_or(AluOp::Bypass);
+    if super::cores::collective(cx, kind, op)? {
+        return Ok(());
+    }
     let rank = cx.m.settings.core;
     let all = groups(cx, f::CollectiveCompute::replica_groups);
     // No group means that every rank takes part; a rank outside all groups does not (seed 2, 4.1).
@@ -169,7 +172,10 @@ pub fn receive(cx: &mut Cx) -> Result<()> {
 }
 
 /// GPSIMDSB2SB (33): exchanges with the partner core of a logical core.
-pub fn partner_exchange(_: &mut Cx) -> Result<()> {
+pub fn partner_exchange(cx: &mut Cx) -> Result<()> {
+    if super::cores::receive(cx)? {
+        return Ok(());
+    }
     Err(Error::new(Code::U002, "the exchange with the partner core needs a second core")
         .advice("a run has one core; GPSIMDSB2SB is defined for two cores used as one"))
 }

@@ -3,12 +3,15 @@
 use super::Cx;
 use crate::cores::{Meeting, group_of};
 use crate::ir::opcodes::collective::field as f;
-use crate::ir::{CollectiveKind, Opcode};
+use crate::ir::{CollectiveDimension, CollectiveKind, Opcode, Value};
 use crate::world::expr::Ex;
 use crate::world::{FieldValue, Program, Settings};
 use crate::{Code, Error, Result};
+use arrayvec::ArrayVec;
 use birsim_kernels::Named;
 use birsim_kernels::access::{Pattern, Src};
+use birsim_kernels::alu::AluOp;
+use birsim_kernels::collective::{self as kernel, permute_source};
 
 /// The rendezvous that a row waits at.
 pub fn meeting(program: &Program, settings: &Settings, row: u32) -> Result<Meeting> {
@@ -76,21 +79,72 @@ pub fn receive(cx: &mut Cx) -> Result<bool> {
             .received(format!("{} bytes for {}", bytes.len(), dst.len() * dst.dtype().size()))
             .operand("outs[0]"));
     }
-    let nums: arrayvec::ArrayVec<u32, 8> = dst.pattern().pairs().iter().map(|p| p.num).collect();
+    let nums: ArrayVec<u32, 8> = dst.pattern().pairs().iter().map(|p| p.num).collect();
     let src = Src::new(bytes, Pattern::dense(dst.dtype(), &nums)?)?;
     birsim_kernels::copy::copy(&src, &dst, cx.profile())?;
     Ok(true)
 }
 
-/// GPSIMDSB2SB (33): exchanges a tensor with the partner core.
-pub fn exchange(cx: &mut Cx) -> Result<()> {
-    if receive(cx)? {
-        return Ok(());
+/// A collective of several cores: combines what every rank of the group sent. False when the instruction runs on one
+/// core.
+pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> {
+    if cx.m.settings.cores < 2 {
+        return Ok(false);
     }
-    Err(Error::new(Code::U002, "GPSIMDSB2SB needs the partner core of a logical core of two"))
+    if kind == CollectiveKind::SendRecv {
+        return receive(cx);
+    }
+    let Some(received) = cx.m.run.received.take() else { return Ok(false) };
+    let me = cx.m.settings.core;
+    let rank = received.ranks.iter().position(|r| *r == me).unwrap_or(0);
+    let dim = cx.named_opt::<CollectiveDimension>(f::CollectiveCompute::cc_dim)?.unwrap_or(CollectiveDimension::Free);
+    for k in 0..cx.n_ins() {
+        let own = cx.src(k)?;
+        let nums: ArrayVec<u32, 8> = own.pattern().pairs().iter().map(|p| p.num).collect();
+        let mut buffers = Vec::with_capacity(received.ranks.len());
+        for (id, inputs) in received.ranks.iter().zip(&received.buffers) {
+            let bytes = inputs.get(k).map_or(&[][..], Vec::as_slice);
+            if bytes.len() != own.len() * own.dtype().size() {
+                return Err(Error::new(Code::S002, "the ranks of a collective send different numbers of bytes")
+                    .received(format!(
+                        "{} from rank {id}, {} from rank {me}",
+                        bytes.len(),
+                        own.len() * own.dtype().size()
+                    ))
+                    .operand(format!("ins[{k}]")));
+            }
+            buffers.push(Src::new(bytes, Pattern::dense(own.dtype(), &nums)?)?);
+        }
+        let source = match kind {
+            CollectiveKind::Permute => permute_source(&pairs(cx), me),
+            CollectiveKind::PermuteImplicit => kernel::ring_source(&received.ranks, me),
+            _ => Some(me),
+        };
+        // A rank that nobody sends to keeps its destination.
+        let Some(source) = source else { continue };
+        let source = received.ranks.iter().position(|r| *r == source).ok_or_else(|| {
+            Error::new(Code::S008, "the sending rank is not in the group").received(format!("rank {source}"))
+        })?;
+        let dst = cx.dst(k)?;
+        let profile = cx.profile();
+        match kind {
+            CollectiveKind::AllReduce => kernel::all_reduce(op, &buffers, &dst, profile)?,
+            CollectiveKind::ReduceScatter => kernel::reduce_scatter(op, dim, &buffers, rank, &dst, profile)?,
+            CollectiveKind::AllGather => kernel::all_gather(dim, &buffers, &dst, profile)?,
+            CollectiveKind::AllToAll => kernel::all_to_all(&buffers, rank, &dst, profile)?,
+            CollectiveKind::Permute | CollectiveKind::PermuteImplicit => {
+                birsim_kernels::copy::copy(&buffers[source], &dst, profile)?;
+            }
+            other => {
+                return Err(Error::new(Code::U002, format!("{other} over several cores is not described")));
+            }
+        }
+    }
+    Ok(true)
 }
 
-/// Kinds of CollectiveCompute that only move data between two cores.
-pub fn is_exchange(kind: CollectiveKind) -> bool {
-    kind == CollectiveKind::SendRecv
+fn pairs(cx: &Cx) -> Vec<(u32, u32)> {
+    let Some(Value::Groups(list)) = cx.cold(f::CollectiveCompute::src_target_pairs) else { return Vec::new() };
+    let pair = |p: &Vec<i64>| Some((u32::try_from(*p.first()?).ok()?, u32::try_from(*p.get(1)?).ok()?));
+    list.iter().filter_map(pair).collect()
 }
