@@ -409,10 +409,12 @@ impl Simulator {
         let mut out = Vec::new();
         let fits = n as u64 <= core.target.sizes().dram_bytes;
         if !fits || out.try_reserve_exact(n).is_err() {
-            return Err(
-                Error::new(Code::S018, "the tensor does not fit into the memory of the target or of this computer")
-                    .received(format!("{n} bytes"))
-                    .at(|p| p.tensor = Some(self.tensors[index].name.clone())));
+            return Err(Error::new(
+                Code::S018,
+                "the tensor does not fit into the memory of the target or of this computer",
+            )
+            .received(format!("{n} bytes"))
+            .at(|p| p.tensor = Some(self.tensors[index].name.clone())));
         }
         out.resize(n, 0);
         for_rows(&place, n, |at, range| {
