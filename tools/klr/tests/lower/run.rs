@@ -223,3 +223,63 @@ fn a_one_word_seed_is_taken() {
     assert_eq!(draw(7), draw(7));
     assert_ne!(draw(7), draw(8));
 }
+
+#[test]
+fn a_gather_takes_the_rows_that_the_indices_name() {
+    let table = with(hbm("t", F, &[5, 8]), |p| {
+        p.pattern[0].num = 32;
+        p.vector_offset = Some(index(sb("i", Dtype::Int32, &[32, 1])));
+    });
+    let mut k = kernel(vec![block(
+        "main.1",
+        vec![
+            dma("b", sb("i", Dtype::Int32, &[32, 1]), hbm("n", Dtype::Int32, &[32, 1])),
+            dma("c", f("v"), table),
+            dma("d", hbm("y", F, &[32, 8]), f("v")),
+        ],
+    )]);
+    k.inputs = list(Dtype::Int32, &[("n", [32, 1])]);
+    k.inputs.extend(list(F, &[("t", [5, 8])]));
+    k.outputs = list(F, &[("y", [32, 8])]);
+    let n: Vec<i32> = (0..32).map(|p| p * p % 5).collect();
+    let t: Vec<f32> = (0..40).map(|n| n as f32).collect();
+    let want: Vec<f32> = (0..256).map(|e| t[n[e / 8] as usize * 8 + e % 8]).collect();
+    let inputs = [("n", bytes(&n, |v| v.to_le_bytes().to_vec())), ("t", floats(&t))];
+    assert_eq!(execute(k, &inputs, "y"), want);
+}
+
+#[test]
+fn scalar_offsets_move_copies() {
+    let half = |n: &str| with(f(n), |p| p.pattern[1].num = 4);
+    let by_register = with(half("t"), |p| {
+        p.scalar_offset = Some(ScalarOffset::Reg("r".into()));
+        p.indirect_dim = 1;
+    });
+    let by_tensor = with(half("u"), |p| {
+        p.offset = 2;
+        p.scalar_offset = Some(ScalarOffset::Acc(index(sb("o", Dtype::Uint32, &[1, 1]))));
+        p.indirect_dim = 1;
+    });
+    let set = |dst: TensorRef, dtype: Dtype, n: i32| {
+        Operator::MemSet(Box::new(MemSet { dst, value: Immediate::Int(n), dtype, engine: Engine::Dve }))
+    };
+    let mut k = kernel(vec![block(
+        "main.1",
+        vec![
+            dma("a", f("t"), hbm("x", F, &[32, 8])),
+            stmt("b", Operator::RegisterMove(Box::new(RegisterMove { dst: "r".into(), imm: 3 }))),
+            stmt("c", set(sb("o", Dtype::Uint32, &[1, 1]), Dtype::Uint32, 2)),
+            stmt("d", set(f("u"), F, 0)),
+            copy("e", half("u"), by_register),
+            copy("g", by_tensor, half("t")),
+            dma("h", hbm("y", F, &[32, 8]), f("u")),
+        ],
+    )]);
+    k.inputs = list(F, &[("x", [32, 8])]);
+    k.outputs = list(F, &[("y", [32, 8])]);
+    let x: Vec<f32> = (0..256).map(|n| n as f32).collect();
+    // Columns 0..4 hold columns 3..7 of the input, columns 4..8 its columns 0..4.
+    let column = |c: usize| if c < 4 { c + 3 } else { c - 4 };
+    let want: Vec<f32> = (0..256).map(|e| x[e / 8 * 8 + column(e % 8)]).collect();
+    assert_eq!(execute(k, &[("x", floats(&x))], "y"), want);
+}
