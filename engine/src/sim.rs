@@ -79,6 +79,25 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
+    /// The sum over several cores: counters add up, texts follow each other in core order.
+    pub fn merged(parts: &[RunSummary]) -> Option<RunSummary> {
+        let (first, rest) = parts.split_first()?;
+        let mut all = first.clone();
+        for part in rest {
+            all.stats.ticks += part.stats.ticks;
+            all.stats.instructions += part.stats.instructions;
+            all.stats.touched += part.stats.touched;
+            all.stats.per_opcode.iter_mut().zip(part.stats.per_opcode).for_each(|(a, b)| *a += b);
+            all.stats.skipped.iter_mut().zip(part.stats.skipped).for_each(|(a, b)| *a += b);
+            all.diagnostics.extend(part.diagnostics.iter().cloned());
+            all.prints.extend(part.prints.iter().cloned());
+            if part.order != all.order {
+                all.order = "mixed";
+            }
+        }
+        Some(all)
+    }
+
     /// (opcode, executions) of every opcode that ran.
     pub fn opcodes(&self) -> Vec<(Opcode, u64)> {
         Opcode::all().map(|o| (o, self.stats.per_opcode[o.ordinal() as usize])).filter(|(_, n)| *n > 0).collect()
@@ -186,9 +205,13 @@ impl Builder {
         self
     }
 
-    /// Threads asked for.
-    pub(crate) fn thread_count(&self) -> Option<usize> {
-        self.threads
+    /// The thread pool of a run.
+    pub(crate) fn pool(&self) -> Result<rayon::ThreadPool> {
+        let mut pool = rayon::ThreadPoolBuilder::new();
+        if let Some(n) = self.threads {
+            pool = pool.num_threads(n.max(1));
+        }
+        pool.build().map_err(|e| Error::new(Code::F008, format!("threads cannot be started: {e}")))
     }
 
     /// Leftovers of the sync protocol are faults.
@@ -207,12 +230,7 @@ impl Builder {
 
     /// Builds the simulator.
     pub fn build(self) -> Result<Simulator> {
-        let mut pool = rayon::ThreadPoolBuilder::new();
-        if let Some(n) = self.threads {
-            pool = pool.num_threads(n.max(1));
-        }
-        let pool = pool.build().map_err(|e| Error::new(Code::F008, format!("threads cannot be started: {e}")))?;
-        Ok(Simulator { options: self, pool, core: None, tensors: Vec::new() })
+        Ok(Simulator { options: self, pool: None, core: None, tensors: Vec::new() })
     }
 }
 
@@ -239,7 +257,8 @@ struct Core {
 /// A simulator of one core.
 pub struct Simulator {
     options: Builder,
-    pool: rayon::ThreadPool,
+    /// Started with the first run: cores that run together share the pool of their [`crate::Cores`].
+    pool: Option<rayon::ThreadPool>,
     core: Option<Core>,
     tensors: Vec<TensorInfo>,
 }
@@ -437,16 +456,18 @@ impl Simulator {
     /// Runs until the entry function's blocks run out, or to a fault.
     pub fn run(&mut self) -> Result<RunSummary> {
         let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        let pool = started(&mut self.pool, &self.options)?;
         let start = Instant::now();
         // The whole loop runs inside the pool: entering it from outside costs 10 us each time.
-        let outcome = self.pool.install(|| core.run());
+        let outcome = pool.install(|| core.run());
         outcome.map(|()| core.summary(start.elapsed()))
     }
 
     /// Runs one tick. Returns false when there is nothing left to do.
     pub fn step(&mut self) -> Result<bool> {
         let core = self.core.as_mut().ok_or_else(not_loaded)?;
-        self.pool.install(|| core.step()).map(|p| p == Progress::Ran)
+        let pool = started(&mut self.pool, &self.options)?;
+        pool.install(|| core.step()).map(|p| p == Progress::Ran)
     }
 
     /// Function, block, instruction and source of a remark.
@@ -699,6 +720,13 @@ impl Core {
             prints: run.prints.clone(),
         }
     }
+}
+
+fn started<'a>(pool: &'a mut Option<rayon::ThreadPool>, options: &Builder) -> Result<&'a rayon::ThreadPool> {
+    Ok(match pool {
+        Some(p) => p,
+        None => pool.insert(options.pool()?),
+    })
 }
 
 type SyncBanks = (Vec<SemValue>, Vec<Touched>, Vec<EventBit>, Vec<EventTouched>);

@@ -26,11 +26,7 @@ pub struct Cores {
 impl Cores {
     /// Loads one module per core.
     pub fn load(builder: &Builder, modules: &[Module]) -> Result<Self> {
-        let mut pool = rayon::ThreadPoolBuilder::new();
-        if let Some(n) = builder.thread_count() {
-            pool = pool.num_threads(n.max(1));
-        }
-        let pool = pool.build().map_err(|e| Error::new(Code::F008, format!("threads cannot be started: {e}")))?;
+        let pool = builder.pool()?;
         let mut cores = Vec::with_capacity(modules.len());
         for (id, module) in modules.iter().enumerate() {
             let mut sim = builder.clone().core(id as u32).of_cores(modules.len() as u32).build()?;
@@ -42,6 +38,16 @@ impl Cores {
         }
         let shared = SharedMemory::new(&cores);
         Ok(Cores { cores, pool, shared })
+    }
+
+    /// The cores, in core order.
+    pub fn cores(&self) -> &[Simulator] {
+        &self.cores
+    }
+
+    /// Counters and remarks of every core so far: also after a fault.
+    pub fn summaries(&mut self) -> Vec<RunSummary> {
+        self.cores.iter_mut().filter_map(Simulator::summary).collect()
     }
 
     /// Tensors of the head core, then those that only other cores have.
@@ -104,8 +110,9 @@ impl Cores {
                 let pairs = self.cores.par_iter_mut().zip(done.par_iter());
                 pairs.map(|(core, done)| if *done { Ok(Progress::Finished) } else { core.run_round() }).collect()
             });
+            let count = self.cores.len();
             for (id, outcome) in outcomes.into_iter().enumerate() {
-                let outcome = outcome.map_err(|e| on_core(e, id))?;
+                let outcome = outcome.map_err(|e| on_core(e, id, count))?;
                 done[id] |= outcome == Progress::Finished;
             }
             self.shared.merge(&mut self.cores)?;
@@ -119,13 +126,8 @@ impl Cores {
             }
         }
         let wall = start.elapsed();
-        let mut summaries = Vec::new();
-        for core in &mut self.cores {
-            if let Some(mut s) = core.summary() {
-                s.wall = wall;
-                summaries.push(s);
-            }
-        }
+        let mut summaries = self.summaries();
+        summaries.iter_mut().for_each(|s| s.wall = wall);
         Ok(summaries)
     }
 
@@ -146,7 +148,7 @@ impl Cores {
                 Error::new(Code::S005, "a semaphore update names a core that does not exist")
                     .received(format!("core {} of {count}", remote.core))
             })?;
-            core.apply_update(&remote.update).map_err(|e| on_core(e, remote.core as usize))?;
+            core.apply_update(&remote.update).map_err(|e| on_core(e, remote.core as usize, count))?;
             any = true;
         }
         Ok(any)
@@ -163,6 +165,10 @@ impl Cores {
     }
 }
 
-fn on_core(e: Error, id: usize) -> Error {
-    e.at(|p| p.function = Some(format!("core {id}")))
+/// Names the core in an error of one of several.
+fn on_core(e: Error, id: usize, cores: usize) -> Error {
+    if cores == 1 {
+        return e;
+    }
+    e.at(|p| p.file = Some(format!("core {id}")))
 }

@@ -75,8 +75,8 @@ impl Source {
 /// A program ready to be simulated.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The module.
-    pub module: Module,
+    /// One module per core.
+    pub modules: Vec<Module>,
     /// Remarks of the lowering.
     pub notes: Vec<String>,
 }
@@ -86,7 +86,7 @@ pub fn load(source: &Source, arch: Option<Arch>, strict: bool) -> Result<Loaded,
     let at = |e: Error| e.at(|p| p.file = Some(source.name.clone()));
     let one = |e: Error| vec![at(e)];
     match source.kind().map_err(|e| vec![e])? {
-        Kind::BirJson => Ok(Loaded { module: format::read(&source.bytes).map_err(one)?, notes: Vec::new() }),
+        Kind::BirJson => Ok(Loaded { modules: vec![format::read(&source.bytes).map_err(one)?], notes: Vec::new() }),
         Kind::Klr => {
             let file = birsim_klr::read(&source.bytes).map_err(one)?;
             lower(file, arch, strict).map_err(|errors| errors.into_iter().map(at).collect())
@@ -110,16 +110,8 @@ fn lower(file: File, arch: Option<Arch>, strict: bool) -> Result<Loaded, Vec<Err
         ]);
     };
     let options = LowerOptions { arch: arch.or(LowerOptions::default().arch), strict, ..LowerOptions::default() };
-    let mut lowered = birsim_klr::lower(&program, &options)?;
-    let cores = lowered.modules.len();
-    match lowered.modules.pop() {
-        Some(module) if cores == 1 => Ok(Loaded { module, notes: lowered.notes }),
-        _ => Err(vec![
-            Error::new(Code::U002, "the kernel runs on several cores, birsim simulates one")
-                .received(format!("{cores} cores"))
-                .advice("lower the kernel for one core (lnc 1)"),
-        ]),
-    }
+    let lowered = birsim_klr::lower(&program, &options)?;
+    Ok(Loaded { modules: lowered.modules, notes: lowered.notes })
 }
 
 /// Sorts the gravest error to the end: what is wrong with the input outweighs what birsim lacks.

@@ -14,11 +14,11 @@ pub struct Usage<'a> {
 
 impl<'a> Usage<'a> {
     /// Collects the names of every operand.
-    pub fn of(module: &'a Module) -> Usage<'a> {
+    pub fn of(modules: &'a [Module]) -> Usage<'a> {
         // A call reads its arguments, which are not operands; then every input counts as read.
-        let calls = module.functions.len() + module.nki_functions.len() > 1;
+        let calls = modules.iter().any(|m| m.functions.len() + m.nki_functions.len() > 1);
         let mut usage = Usage { calls, ..Usage::default() };
-        for instruction in instructions(module) {
+        for instruction in modules.iter().flat_map(instructions) {
             let ins = instruction.ins.iter().chain(&instruction.indirection_ins);
             usage.read.extend(ins.flat_map(names));
             usage.written.extend(instruction.outs.iter().flat_map(names));
@@ -67,15 +67,15 @@ pub fn instructions(module: &Module) -> impl Iterator<Item = &Instruction> {
 }
 
 /// Engines that have instructions, in the order of the hardware's list.
-pub fn engines(module: &Module) -> Vec<Engine> {
-    let used: HashSet<Engine> = instructions(module).map(|i| i.engine).collect();
+pub fn engines(modules: &[Module]) -> Vec<Engine> {
+    let used: HashSet<Engine> = modules.iter().flat_map(instructions).map(|i| i.engine).collect();
     Engine::ALL.iter().copied().filter(|e| used.contains(e) && !matches!(e, Engine::All | Engine::Unassigned)).collect()
 }
 
 /// Names of the tensors that the entry function declares.
-pub fn entry_sets(module: &Module) -> HashSet<&str> {
-    let storages = module.entry().map(|f| f.allocations.as_slice()).unwrap_or_default();
-    let names = storages.iter().filter_map(|s| match s {
+pub fn entry_sets(modules: &[Module]) -> HashSet<&str> {
+    let storages = modules.iter().filter_map(Module::entry).flat_map(|f| &f.allocations);
+    let names = storages.filter_map(|s| match s {
         Storage::Set(set) => Some(set.name.as_str()),
         Storage::Register(_) => None,
     });

@@ -5,7 +5,7 @@ use crate::npy::write_atomic;
 use crate::program::{self, Kind, Source};
 use crate::term::{Term, print};
 use birsim_engine::format;
-use birsim_kernels::{Error, Result};
+use birsim_kernels::{Code, Error, Result};
 
 /// Writes the program as normalised BIR-JSON. Names of a BIR-JSON module are not resolved: an incomplete module converts too.
 pub fn run(args: &Convert, term: &Term) -> Result<i32> {
@@ -18,7 +18,12 @@ pub fn run(args: &Convert, term: &Term) -> Result<i32> {
         Kind::Klr => match program::load(&source, args.target.map(|t| t.arch()), args.strict) {
             Ok(loaded) => {
                 loaded.notes.iter().for_each(|n| term.warn(n));
-                format::write(&loaded.module)
+                let [module] = loaded.modules.as_slice() else {
+                    return Err(Error::new(Code::U002, "BIR-JSON holds the program of one core")
+                        .received(format!("{} cores", loaded.modules.len()))
+                        .advice("run the KLR file itself"));
+                };
+                format::write(module)
             }
             Err(mut errors) => {
                 program::gravest_last(&mut errors);

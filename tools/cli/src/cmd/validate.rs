@@ -4,7 +4,7 @@ use crate::args::Validate;
 use crate::program::{self, Source};
 use crate::term::{Term, print};
 use crate::usage;
-use birsim_engine::Simulator;
+use birsim_engine::{Cores, Simulator};
 use birsim_kernels::{Error, Result};
 
 /// Reads, resolves and compiles the program; 0 when nothing is wrong.
@@ -14,18 +14,19 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
         Ok(loaded) => loaded,
         Err(errors) => return Ok(report(errors, &source.name, term)),
     };
-    if let Err(errors) = birsim_engine::ir::validate::validate(&loaded.module) {
-        return Ok(report(errors, &source.name, term));
+    for module in &loaded.modules {
+        if let Err(errors) = birsim_engine::ir::validate::validate(module) {
+            return Ok(report(errors, &source.name, term));
+        }
     }
     let mut builder = Simulator::builder().threads(1);
     if let Some(target) = args.target {
         builder = builder.target(target);
     }
-    let mut sim = builder.build()?;
-    sim.load(&loaded.module)?;
+    let sim = Cores::load(&builder, &loaded.modules)?;
     let mut text = String::new();
     loaded.notes.iter().for_each(|n| text.push_str(&format!("note: {n}\n")));
-    let instructions = usage::instructions(&loaded.module).count();
+    let instructions = loaded.modules.iter().flat_map(usage::instructions).count();
     text.push_str(&format!("{}: valid, {instructions} instructions, {} tensors\n", source.name, sim.tensors().len()));
     print(&text);
     Ok(0)

@@ -13,7 +13,7 @@ use crate::tensors::{Decl, Given, Plan, with_npy};
 use crate::term::{Term, print};
 use crate::{guard, tensors, usage};
 use birsim_engine::ir::{Module, TensorKind};
-use birsim_engine::{Limits, MemMode, Order, Schedule, Simulator};
+use birsim_engine::{Cores, Limits, MemMode, Order, RunSummary, Schedule, Simulator};
 use birsim_kernels::compare::Tolerance;
 use birsim_kernels::{Code, Dtype, Error, Profile, Result, cast};
 use progress::Meter;
@@ -58,18 +58,17 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     for note in &loaded.notes {
         record.warning("lowering", note.clone(), None);
     }
-    let module = loaded.module;
-    record.engines = usage::engines(&module);
+    let modules = loaded.modules;
+    record.engines = usage::engines(&modules);
 
     let counter = Arc::new(AtomicU64::new(0));
     let mut builder = builder(args, profile, &counter);
     if let Some(dir) = &args.pwp_tables {
         builder = builder.pwp_tables(birsim_kernels::activation::pwp::Tables::load(dir)?);
     }
-    let mut sim = builder.build()?;
-    sim.load(&module)?;
-    let decls = declarations(&sim, &module);
-    bind(args, &mut sim, &module, &decls, &source.folder, record)?;
+    let mut sim = Cores::load(&builder, &modules)?;
+    let decls = declarations(&sim, &modules);
+    bind(args, &mut sim, &modules, &decls, &source.folder, record)?;
     let goldens = Given { named: &args.golden, positional: &args.output_files, collection: args.goldens.as_deref() };
     let goldens = Plan::goldens(&decls, &goldens)?;
     let folder = OutputFolder::prepare(&args.out)?;
@@ -79,14 +78,14 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     let ran = guard(|| sim.run());
     drop(meter);
     match ran {
-        Ok(summary) => {
-            device_prints(&summary);
-            record.summary(&summary, &sim);
+        Ok(summaries) => {
+            device_prints(&summaries);
+            record.summary(&summaries, &sim);
         }
         Err(e) => {
-            if let Ok(Some(summary)) = guard(|| Ok(sim.summary())) {
-                device_prints(&summary);
-                record.summary(&summary, &sim);
+            if let Ok(summaries) = guard(|| Ok(sim.summaries())) {
+                device_prints(&summaries);
+                record.summary(&summaries, &sim);
             }
             return Err(e.at(|p| p.file = Some(source.name.clone())));
         }
@@ -174,9 +173,10 @@ fn builder(args: &Run, profile: Profile, counter: &Arc<AtomicU64>) -> birsim_eng
 }
 
 /// The tensors of the entry function: formals of other functions are never bound from outside.
-fn declarations(sim: &Simulator, module: &Module) -> Vec<Decl> {
-    let own = usage::entry_sets(module);
-    let mine = sim.tensors().iter().filter(|t| own.contains(t.set.as_str()));
+fn declarations(sim: &Cores, modules: &[Module]) -> Vec<Decl> {
+    let own = usage::entry_sets(modules);
+    let all = sim.tensors();
+    let mine = all.iter().filter(|t| own.contains(t.set.as_str()));
     mine.map(|t| Decl {
         name: t.name.clone(),
         set: t.set.clone(),
@@ -190,8 +190,8 @@ fn declarations(sim: &Simulator, module: &Module) -> Vec<Decl> {
 
 fn bind(
     args: &Run,
-    sim: &mut Simulator,
-    module: &Module,
+    sim: &mut Cores,
+    modules: &[Module],
     decls: &[Decl],
     folder: &Path,
     record: &mut Record,
@@ -199,7 +199,7 @@ fn bind(
     let given = Given { named: &args.input, positional: &args.input_files, collection: args.inputs.as_deref() };
     let folders: Vec<&Path> = args.constants.as_deref().into_iter().chain([folder]).collect();
     let plan = Plan::inputs(decls, &given, args.random_inputs, &folders)?;
-    let used = usage::Usage::of(module);
+    let used = usage::Usage::of(modules);
     for (decl, origin) in decls.iter().zip(&plan.origins) {
         match origin {
             Some(origin) => {
@@ -219,8 +219,8 @@ fn bind(
 }
 
 /// What the program itself prints goes where it says.
-fn device_prints(summary: &birsim_engine::RunSummary) {
-    for p in &summary.prints {
+fn device_prints(summaries: &[RunSummary]) {
+    for p in summaries.iter().flat_map(|s| &s.prints) {
         if p.stderr {
             eprintln!("{}", p.text);
         } else {
@@ -230,7 +230,7 @@ fn device_prints(summary: &birsim_engine::RunSummary) {
 }
 
 /// What is always reported: outputs that nothing wrote, inputs that something changed.
-fn remarks(sim: &mut Simulator, decls: &[Decl], record: &mut Record) -> Result<()> {
+fn remarks(sim: &mut Cores, decls: &[Decl], record: &mut Record) -> Result<()> {
     for decl in decls {
         let writer = sim.written_by(&decl.name)?;
         let tensor = Some(decl.name.clone());
@@ -249,7 +249,7 @@ fn remarks(sim: &mut Simulator, decls: &[Decl], record: &mut Record) -> Result<(
 
 fn outputs(
     args: &Run,
-    sim: &mut Simulator,
+    sim: &mut Cores,
     decls: &[Decl],
     goldens: &Plan,
     folder: &OutputFolder<'_>,

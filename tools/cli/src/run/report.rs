@@ -3,7 +3,7 @@
 use crate::args::{ProfileArg, Run, ScheduleArg};
 use crate::golden::Outcome;
 use birsim_engine::ir::{Engine, Opcode};
-use birsim_engine::{RunSummary, Simulator};
+use birsim_engine::{Cores, RunSummary};
 use birsim_kernels::{Dtype, Error, Named, Profile};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -117,7 +117,8 @@ impl Record {
     }
 
     /// Takes over what the machine counted.
-    pub fn summary(&mut self, s: &RunSummary, sim: &Simulator) {
+    pub fn summary(&mut self, parts: &[RunSummary], sim: &Cores) {
+        let Some(s) = RunSummary::merged(parts) else { return };
         self.target = Some(s.target.name());
         self.order = Some(s.order);
         self.mem_mode = Some(if s.physical { "physical" } else { "symbolic" });
@@ -133,8 +134,9 @@ impl Record {
         self.ticks = s.stats.ticks;
         self.wall = s.wall;
         self.touched = s.stats.touched;
-        for d in &s.diagnostics {
-            let p = sim.place_of(d);
+        let remarks = parts.iter().zip(sim.cores()).flat_map(|(s, c)| s.diagnostics.iter().map(move |d| (c, d)));
+        for (core, d) in remarks {
+            let p = core.place_of(d);
             self.diagnostics.push(json!({
                 "class": d.class, "code": d.code, "message": d.message, "function": p.function, "block": p.block,
                 "instruction": p.instruction, "operand": null, "tensor": d.tensor,
