@@ -271,6 +271,7 @@ impl Simulator {
 
     /// Loads a program: compiles it and spawns its entities. Replaces what was loaded before.
     pub fn load(&mut self, module: &Module) -> Result<()> {
+        crate::ir::validate::check(module)?;
         let o = &self.options;
         let target = match o.target {
             Some(t) => t,

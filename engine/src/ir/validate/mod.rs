@@ -35,6 +35,13 @@ pub fn validate(module: &Module) -> Result<(), Vec<Error>> {
     if walk.errors.is_empty() { Ok(()) } else { Err(walk.errors) }
 }
 
+/// The first error of [`validate`].
+pub fn check(module: &Module) -> Result<()> {
+    let mut walk = Walk::new(module, true, 1);
+    walk.module();
+    walk.errors.into_iter().next().map_or(Ok(()), Err)
+}
+
 /// Where a value stands in an instruction.
 #[derive(Clone, Copy)]
 enum Slot {
