@@ -93,6 +93,14 @@ fn normalise_instruction(o: &mut serde_json::Map<String, Json>) {
         assert_eq!(o.remove("stop_tensor_calc"), Some(json!(false)));
         o.insert("accumulation_flag".to_string(), json!(4));
         o.insert("psum_zero_region".to_string(), json!(0));
+    } else if opcode == Opcode::Activation {
+        // Keys of the newer record, which is written whole.
+        for key in ["op0", "op1", "reduce_op"] {
+            o.entry(key).or_insert(json!("bypass"));
+        }
+        for key in ["reverse0", "reverse1", "is_activate2"] {
+            o.entry(key).or_insert(json!(false));
+        }
     } else {
         // Own keys at their defaults are left out, outside the matmul record.
         for f in opcode.row().fields {

@@ -59,6 +59,11 @@ impl Opcode {
         matches!(self.0, 1 | 3 | 4 | 19 | 21 | 22 | 23 | 28 | 29 | 31 | 32 | 51 | 52 | 103)
     }
 
+    /// Its record is written with every key that has a default (`bir-json.md` 5.1): the matmul family and Activation.
+    pub fn is_written_whole(self) -> bool {
+        self.is_matmul() || self.0 == 4
+    }
+
     /// Ends a basic block or selects the next one.
     pub fn is_terminator(self) -> bool {
         matches!(self.0, 78 | 79 | 81 | 82 | 83)

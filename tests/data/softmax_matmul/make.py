@@ -122,7 +122,8 @@ def program():
     for c in range(CHUNKS):
         outer.append(instruction(f"halve{c}", "TensorScalar", "DVE", [ap("x_sb", COLS, TILE, CHUNK, c * CHUNK)],
                                  [ap("half", COLS, TILE, CHUNK, c * CHUNK)], wait=[(1, 16 * (c + 1))],
-                                 op0="mult", const0=0.5, op1="bypass", const1=0.0))
+                                 op0="mult", const0=0.5, reverse0=False, op1="bypass", const1=0.0,
+                                 reverse1=False))
     outer.append(instruction("max", "TensorReduce", "DVE", [ap("half", COLS, TILE, COLS)], [ap("neg_max", 1, TILE, 1)],
                              signal=(2, 1), op="max", axis="X", negate=True))
     outer.append(instruction("exp", "Activation", "Activation",
@@ -135,7 +136,8 @@ def program():
     for c in range(CHUNKS):
         outer.append(instruction(f"scale{c}", "TensorScalarPtr", "DVE",
                                  [ap("e", COLS, TILE, CHUNK, c * CHUNK), ap("inverse", 1, TILE, 1)],
-                                 [ap("p", COLS, TILE, CHUNK, c * CHUNK)], signal=(4, 1), op0="mult", op1="bypass"))
+                                 [ap("p", COLS, TILE, CHUNK, c * CHUNK)], signal=(4, 1), op0="mult", reverse0=False,
+                                 op1="bypass", reverse1=False))
     for c in range(CHUNKS):
         # A product with the identity transposes: t[m, n] = sum over k of p[k, m] * ident[k, n].
         outer.append(matmult(f"transpose{c}", ap("id_sb", TILE, TILE, TILE), ap("p", COLS, TILE, CHUNK, c * CHUNK),

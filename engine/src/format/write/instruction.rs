@@ -57,8 +57,7 @@ pub(super) fn items(i: &Instruction) -> Vec<Entry<'_>> {
     for (field, value) in i.opcode.row().fields.iter().zip(&i.fields) {
         match value {
             Some(v) if !field.default.is(v) => put(field.key, own(i.opcode, field.ty, v)),
-            // The record of the matmul family is always written whole.
-            _ if i.opcode.is_matmul() => {
+            _ if i.opcode.is_written_whole() => {
                 if let Some(v) = field.default.value() {
                     put(field.key, own(i.opcode, field.ty, &v));
                 }

@@ -5,6 +5,7 @@ use crate::rows;
 use birsim_kernels::Named;
 use birsim_kernels::alu::AluOp;
 
+// KLR writes no op0, op1 and reduce_op; the catalogue has them always.
 rows! {
     Activation = 4, Kernel, [Activation], ["in", "bias:air?", "scale:air?", "alpha:air?"] => ["out", "accumulated?"],
         Exact, "activation 1, 3", run crate::exec::activation::activation {
@@ -12,9 +13,9 @@ rows! {
         scale: Ty::Float => Def::Required;
         alpha: Ty::Float => Def::Required;
         acc: Ty::Enum(EngineAccumulation::DEF) => Def::Required;
-        op0: Ty::Enum(AluOp::DEF) => Def::Required;
-        op1: Ty::Enum(AluOp::DEF) => Def::Required;
-        reduce_op: Ty::Enum(AluOp::DEF) => Def::Required;
+        op0: Ty::Enum(AluOp::DEF) => Def::Enum(0);
+        op1: Ty::Enum(AluOp::DEF) => Def::Enum(0);
+        reduce_op: Ty::Enum(AluOp::DEF) => Def::Enum(0);
         reverse0: Ty::Bool => Def::Bool(false);
         reverse1: Ty::Bool => Def::Bool(false);
         is_activate2: Ty::Bool => Def::Bool(false);
