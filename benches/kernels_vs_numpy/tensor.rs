@@ -1,0 +1,77 @@
+//! Dense tensors that a case owns.
+
+use birsim_kernels::access::{Dst, Pattern, Src};
+use birsim_kernels::cast::{Fp8Config, encode_f32};
+use birsim_kernels::{Dtype, Result};
+
+/// Partitions and elements per partition.
+pub const SHAPE: [u32; 2] = [128, 8192];
+
+/// A dense tensor.
+pub struct Tensor {
+    /// Element type.
+    pub dtype: Dtype,
+    nums: Vec<u32>,
+    words: Vec<u64>,
+    bytes: usize,
+}
+
+impl Tensor {
+    /// All bytes zero.
+    pub fn zeros(dtype: Dtype, nums: &[u32]) -> Self {
+        let bytes = nums.iter().product::<u32>() as usize * dtype.size();
+        Tensor { dtype, nums: nums.to_vec(), words: vec![0; bytes.div_ceil(8)], bytes }
+    }
+
+    /// Values between `low` and 4.
+    pub fn from(dtype: Dtype, low: f32, nums: &[u32]) -> Self {
+        let mut out = Tensor::zeros(dtype, nums);
+        let mut state = 1u64;
+        let values: Vec<f32> = (0..nums.iter().product())
+            .map(|_: u32| low + (4.0 - low) * (draw(&mut state) as f32 / 4294967296.0))
+            .collect();
+        encode_f32(dtype, Fp8Config::DEFAULT, &values, out.bytes());
+        out
+    }
+
+    /// Values of both signs.
+    pub fn random(dtype: Dtype) -> Self {
+        Tensor::from(dtype, -4.0, &SHAPE)
+    }
+
+    /// Integers below `high`.
+    pub fn ints(high: u32, nums: &[u32]) -> Self {
+        let mut out = Tensor::zeros(Dtype::Int32, nums);
+        let mut state = 2u64;
+        for e in out.bytes().chunks_exact_mut(4) {
+            e.copy_from_slice(&(draw(&mut state) % high).to_le_bytes());
+        }
+        out
+    }
+
+    /// The same bytes in another shape of equal size.
+    pub fn shaped(mut self, nums: &[u32]) -> Self {
+        self.nums = nums.to_vec();
+        self
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.bytes]
+    }
+
+    /// Read view.
+    pub fn src(&self) -> Result<Src<'_>> {
+        Src::new(&bytemuck::cast_slice(&self.words)[..self.bytes], Pattern::dense(self.dtype, &self.nums)?)
+    }
+
+    /// Write view.
+    pub fn dst(&mut self) -> Result<Dst<'_>> {
+        let pattern = Pattern::dense(self.dtype, &self.nums)?;
+        Dst::new(self.bytes(), pattern)
+    }
+}
+
+fn draw(state: &mut u64) -> u32 {
+    *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    (*state >> 32) as u32
+}
