@@ -30,7 +30,7 @@ fn absent(what: impl Into<String>, peer: u32) -> Error {
     Error::new(Code::U002, what).received(format!("rank {peer}")).advice("a run has one core, which has no peers")
 }
 
-/// CollectiveCompute (48): ins[i] is paired with outs[i].
+/// CollectiveCompute (48): input i is paired with output i.
 pub fn compute(cx: &mut Cx) -> Result<()> {
     let kind = cx.named::<CollectiveKind>(f::CollectiveCompute::kind)?;
     let op = cx.named_opt::<AluOp>(f::CollectiveCompute::op)?.unwrap_or(AluOp::Bypass);

@@ -37,7 +37,12 @@ pub fn tensor_scalar_ptr(cx: &mut Cx) -> Result<()> {
     }
     let negated = cx.flag(f::TensorScalarPtr::negate_second_output)?;
     let (src, s0, s1) = (cx.src(0)?, cx.input_opt(1)?, cx.input_opt(2)?);
-    let init = cx.input_opt(3)?;
+    let reduces = kind != EngineAccumulation::Idle && cx.n_outs() > 1;
+    // LoadAccumulate starts from the operand behind those the form uses: TensorScalarReduce has one scalar only.
+    let init = match cx.input_opt(3)? {
+        None if reduces => s1.clone(),
+        other => other,
+    };
     let dst = cx.dst(0)?;
     let fold = epilogue(cx, kind, p.op1, init);
     let missing =
@@ -52,7 +57,7 @@ pub fn tensor_scalar_ptr(cx: &mut Cx) -> Result<()> {
         kernel::scalar_tensor_tensor(&p, &src, &scalar, &tensor1, &dst, fold.as_ref(), cx.profile())?;
     } else {
         // TensorScalarReduce: op1 folds instead of being a second stage.
-        let s1 = if fold.is_some() && cx.n_outs() > 1 { None } else { s1 };
+        let s1 = if reduces { None } else { s1 };
         kernel::tensor_scalar_ptr(&p, &src, s0.as_ref(), s1.as_ref(), &dst, fold.as_ref(), cx.profile())?;
     }
     drain_second(cx, kind, negated)

@@ -56,7 +56,7 @@ pub fn generic_save(cx: &mut Cx) -> Result<()> {
     kernel::generic_save(&dims, op, &data, &indices?, &table(&to), cx.profile())
 }
 
-/// IndirectSaveAccumulate (46): indices, values; the table is outs[0].
+/// IndirectSaveAccumulate (46): indices, values; the table is the output.
 pub fn save_accumulate(cx: &mut Cx) -> Result<()> {
     let (indices, data) = (cx.src(0)?, cx.src(1)?);
     let to = cx.table_dst(0)?;
