@@ -1,3 +1,4 @@
 //! Helpers of the cross-crate tests.
 
 pub mod cases;
+pub mod klr;
