@@ -17,7 +17,7 @@ fn a_run_writes_its_output_and_says_what_it_did() {
     ran.exits(0);
     assert_eq!(ran.stderr, "");
     for part in
-        ["p.json", "1 instructions", "trn2", "DMACopy 1", "float32 2 x 2", "birsim-out/o-birsim.npy", "no golden"]
+        ["p.json", "1 instruction ", "trn2", "DMACopy 1", "float32 2 x 2", "birsim-out/o-birsim.npy", "no golden"]
     {
         assert!(ran.stdout.contains(part), "'{part}' in\n{}", ran.stdout);
     }

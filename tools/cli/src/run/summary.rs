@@ -13,9 +13,13 @@ pub fn text(record: &Record, args: &Run, term: &Term) -> String {
     let rate = record.instructions as f64 / record.wall.as_secs_f64().max(1e-9);
     let _ = writeln!(
         out,
-        "{}  {} instructions in {} ({}/s)",
+        "{}  {} in {} ({}/s)",
         term.paint(Style::BOLD, &record.program),
-        grouped(record.instructions),
+        if record.instructions == 1 {
+            "1 instruction".to_string()
+        } else {
+            format!("{} instructions", grouped(record.instructions))
+        },
         duration(record.wall.as_secs_f64()),
         short(rate),
     );
@@ -84,7 +88,8 @@ fn verdict(record: &Record, term: &Term) -> String {
             format!("{}: {which} ({})", term.paint(Style::GREEN, "ok"), record.tolerance)
         }
         (n, bad) => {
-            let text = format!("{bad} of {} do not match ({})", plural(n, "checked output"), record.tolerance);
+            let verb = if bad == 1 { "differs" } else { "differ" };
+            let text = format!("{bad} of {} {verb} ({})", plural(n, "checked output"), record.tolerance);
             let ignored = if record.ignore_mismatch { ", ignored as asked" } else { "" };
             format!("{}: {text}{ignored}", term.paint(Style::RED, "mismatch"))
         }
