@@ -212,8 +212,6 @@ fn klr_contents_without_a_kernel_are_inspected_but_not_run() {
         assert!(seen.stdout.contains(&format!("contents {kind}")), "{}", seen.stdout);
         s.birsim(&["run", &path]).exits(4).says("BIR-K003", &format!("contents {kind}"));
     }
-    let cores = samples.join("lnc2_sendrecv.klr").display().to_string();
-    s.birsim(&["run", &cores]).exits(4).says("BIR-U002", "2 cores");
     hlo[6] = 13;
     s.write("v.klr", &hlo);
     s.birsim(&["run", "v.klr"]).exits(2).says("BIR-K002", "0.0.13");

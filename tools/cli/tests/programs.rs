@@ -42,6 +42,20 @@ fn klr_kernels_run() {
 }
 
 #[test]
+fn a_kernel_for_two_cores_runs_on_two_cores() {
+    for threads in ["1", "2"] {
+        let more = ["--rtol", "0", "--atol", "0", "--threads", threads];
+        let ran = run("klr_two_cores", "kernel.klr", &["x"], &["y"], &more);
+        ran.exits(0);
+        assert!(ran.stdout.contains("of 2 cores"), "{}", ran.stdout);
+    }
+    let s = Sandbox::new();
+    let kernel = data("klr_two_cores").join("kernel.klr").display().to_string();
+    s.birsim(&["validate", &kernel]).exits(0);
+    s.birsim(&["convert", &kernel, "-o", "m.json"]).exits(4).says("BIR-U002", "2 cores");
+}
+
+#[test]
 fn a_converted_kernel_runs_like_the_kernel() {
     let s = Sandbox::new();
     let kernel = data("klr_matmul").join("kernel.klr");
@@ -76,6 +90,11 @@ fn nki_klr_sim_takes_the_reference_tools_flags() {
     let ran = klr_sim(&s, &[&inputs, &wrong, &kernel]);
     ran.exits(1);
     assert!(ran.stderr.contains("1454"), "{}", ran.stderr);
+    let two = |f: &str| data("klr_two_cores").join(f).display().to_string();
+    let x2 = two("in_x.npy");
+    let ran = klr_sim(&s, &["--input-files", &x2, "--output-files", &x2, &two("kernel.klr")]);
+    ran.exits(1);
+    assert!(ran.stderr.contains("1455"), "{}", ran.stderr);
     klr_sim(&s, &[&inputs, &wrong, &kernel, "--ignore-mismatch-error"]).exits(0);
     klr_sim(&s, &[&inputs, &wrong, &kernel, "--enable-check-outputs=false"]).exits(0);
 

@@ -222,7 +222,8 @@ fn bind(
 fn device_prints(summaries: &[RunSummary]) {
     for p in summaries.iter().flat_map(|s| &s.prints) {
         if p.stderr {
-            eprintln!("{}", p.text);
+            // A reader of stderr that has gone away is no reason to stop.
+            let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{}\n", p.text));
         } else {
             print(&format!("{}\n", p.text));
         }

@@ -43,6 +43,8 @@ pub struct Record {
     pub changed: Vec<(&'static str, String)>,
     changed_opcodes: Vec<&'static [&'static str]>,
     seed: u64,
+    /// Cores.
+    pub cores: usize,
     /// Instructions executed.
     pub instructions: u64,
     /// Executions per opcode.
@@ -87,6 +89,7 @@ impl Record {
             changed: Vec::new(),
             changed_opcodes: Vec::new(),
             seed: args.seed.unwrap_or(42),
+            cores: 1,
             instructions: 0,
             opcodes: Vec::new(),
             fidelity: fidelity.into_iter().collect(),
@@ -119,6 +122,7 @@ impl Record {
     /// Takes over what the machine counted.
     pub fn summary(&mut self, parts: &[RunSummary], sim: &Cores) {
         let Some(s) = RunSummary::merged(parts) else { return };
+        self.cores = parts.len();
         self.target = Some(s.target.name());
         self.order = Some(s.order);
         self.mem_mode = Some(if s.physical { "physical" } else { "symbolic" });

@@ -23,6 +23,7 @@ pub fn text(record: &Record, args: &Run, term: &Term) -> String {
         duration(record.wall.as_secs_f64()),
         short(rate),
     );
+    let cores = if record.cores > 1 { format!(" of {} cores", record.cores) } else { String::new() };
     let engines: Vec<&str> = record.engines.iter().map(|e| e.name()).collect();
     let facts = [
         format!("target {}", record.target.unwrap_or("?")),
@@ -34,7 +35,7 @@ pub fn text(record: &Record, args: &Run, term: &Term) -> String {
     ];
     let _ = writeln!(out, "  {}", term.paint(Style::DIM, &facts.join(", ")));
     if !engines.is_empty() {
-        let _ = writeln!(out, "  {} {}", term.paint(Style::DIM, "engines"), engines.join(", "));
+        let _ = writeln!(out, "  {} {}{cores}", term.paint(Style::DIM, "engines"), engines.join(", "));
     }
     let _ = writeln!(out, "  {} {}", term.paint(Style::DIM, "opcodes"), opcodes(record, args.verbose));
     for (name, value) in &record.changed {
