@@ -163,6 +163,9 @@ pub struct Run {
     /// Folder for the outputs, written as NAME-birsim.npy.
     #[arg(long, value_name = "DIR", default_value = "birsim-out", help_heading = "Outputs")]
     pub out: PathBuf,
+    /// Write any tensor as it is after the run, also after a fault; the default file is NAME-dump.npy in the output folder.
+    #[arg(long, value_name = "TENSOR[=FILE]", help_heading = "Outputs")]
+    pub dump: Vec<String>,
     /// Write a machine-readable report.
     #[arg(long, value_name = "FILE.json", help_heading = "Outputs")]
     pub report: Option<PathBuf>,

@@ -330,3 +330,26 @@ fn a_deadlock_names_engines_semaphores_and_values() {
         assert!(ran.stderr.contains(part), "'{part}' in\n{}", ran.stderr);
     }
 }
+
+#[test]
+fn any_tensor_can_be_dumped_also_after_a_fault() {
+    let s = ready();
+    s.birsim(&with(&["--dump", "x", "--dump", "o=d/o.npy", "--out", "r"])).exits(2).says("BIR-F007", "d/o.npy");
+    std::fs::create_dir(s.path("d")).unwrap();
+    s.birsim(&with(&["--dump", "x", "--dump", "o=d/o.npy", "--out", "r"])).exits(0);
+    s.birsim(&["compare", "r/x-dump.npy", "x.npy", "--rtol", "0", "--atol", "0"]).exits(0);
+    s.birsim(&["compare", "d/o.npy", "x.npy", "--rtol", "0", "--atol", "0"]).exits(0);
+    s.birsim(&with(&["--dump", "nope"])).exits(2).says("BIR-F006", "nope");
+    s.birsim(&with(&["--dump", "o@I-0"])).exits(4).says("BIR-U002", "after I-0");
+
+    let allocations =
+        [dram("x", "ExternalInput", "float32", [2, 2], 4, ""), dram("o", "ExternalOutput", "float32", [2, 2], 4, "")];
+    let (from, to) = (ap("x", "float32", 1), ap("o", "float32", 0));
+    let bad = format!(
+        r#"{{"name": "I-3", "opcode": "DMACopy", "engine": "DMA", "ins": [{from}], "outs": [{to}], "mode": "Copy"}}"#
+    );
+    s.write("p.json", module(&allocations, &[copy("I-0", "x", "o", "float32"), bad]));
+    s.birsim(&with(&["--dump", "o", "--out", "f"])).exits(3).says("BIR-S001", "I-3");
+    s.birsim(&["compare", "f/o-dump.npy", "x.npy", "--rtol", "0", "--atol", "0"]).exits(0);
+    assert_eq!(s.list("f"), ["o-dump.npy"]);
+}

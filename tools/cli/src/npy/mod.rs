@@ -14,7 +14,7 @@ pub use name::{decode_name, encode_name};
 pub use npz::Archive;
 pub(crate) use read::shape_text;
 pub use read::{Npy, dtype_of, meta_dtype, open};
-pub use write::{descr_of, write_atomic, write_tensor};
+pub use write::{descr_of, write_atomic, write_npy, write_tensor};
 
 /// First bytes of every `.npy` file.
 pub const MAGIC: &[u8] = b"\x93NUMPY";

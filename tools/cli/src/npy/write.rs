@@ -61,11 +61,17 @@ pub fn write_atomic(path: &Path, parts: &[&[u8]]) -> Result<()> {
     })
 }
 
-/// Writes `<dir>/<name>-birsim.npy`, with a `.meta` side file for types NumPy has no name for (ruling D28).
+/// Writes `<dir>/<name>-birsim.npy`.
 pub fn write_tensor(dir: &Path, name: &str, dtype: Dtype, shape: &[u64], bytes: &[u8]) -> Result<PathBuf> {
     let path = dir.join(format!("{}-birsim.npy", encode_name(name)));
-    write_atomic(&path, &[&header(dtype, shape), bytes])?;
-    let mut meta = path.clone().into_os_string();
+    write_npy(&path, dtype, shape, bytes)?;
+    Ok(path)
+}
+
+/// Writes a `.npy` file, with a `.meta` side file for types NumPy has no name for (ruling D28).
+pub fn write_npy(path: &Path, dtype: Dtype, shape: &[u64], bytes: &[u8]) -> Result<()> {
+    write_atomic(path, &[&header(dtype, shape), bytes])?;
+    let mut meta = path.as_os_str().to_owned();
     meta.push(".meta");
     let meta = PathBuf::from(meta);
     if native_kind(dtype).is_none() {
@@ -75,7 +81,7 @@ pub fn write_tensor(dir: &Path, name: &str, dtype: Dtype, shape: &[u64], bytes: 
         // A side file of an earlier run under the same name would now be wrong.
         let _ = std::fs::remove_file(&meta);
     }
-    Ok(path)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `birsim run`: from the command line to the verdict.
 
+mod dump;
 mod junit;
 mod progress;
 mod report;
@@ -16,6 +17,7 @@ use birsim_engine::ir::{Module, TensorKind};
 use birsim_engine::{Cores, Limits, MemMode, Order, RunSummary, Schedule, Simulator};
 use birsim_kernels::compare::Tolerance;
 use birsim_kernels::{Code, Dtype, Error, Profile, Result, cast};
+use dump::Dump;
 use progress::Meter;
 use report::{OutputRecord, Record};
 use std::path::Path;
@@ -71,12 +73,23 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     bind(args, &mut sim, &modules, &decls, &source.folder, record)?;
     let goldens = Given { named: &args.golden, positional: &args.output_files, collection: args.goldens.as_deref() };
     let goldens = Plan::goldens(&decls, &goldens)?;
+    let dumps = Dump::all(&args.dump, &decls)?;
     let folder = OutputFolder::prepare(&args.out)?;
 
     let meter = Meter::start(args.progress, &source.name, Arc::clone(&counter));
     // A panic inside the machine must not cost the statistics.
     let ran = guard(|| sim.run());
     drop(meter);
+    for dump in &dumps {
+        // After a fault the dump is what one looks at; the fault stays the outcome.
+        let written = guard(|| dump.write(&mut sim, &args.out));
+        folder.keep();
+        match (written, &ran) {
+            (Err(e), Ok(_)) => return Err(e),
+            (Err(e), Err(_)) => term.warn(e.what()),
+            _ => {}
+        }
+    }
     match ran {
         Ok(summaries) => {
             device_prints(&summaries);
