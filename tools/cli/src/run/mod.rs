@@ -1,25 +1,25 @@
 //! `birsim run`: from the command line to the verdict.
 
 mod dump;
+mod folder;
 mod junit;
+mod outputs;
 mod progress;
 mod report;
 mod summary;
 
 use crate::args::{MemModeArg, OrderArg, ProfileArg, Run, ScheduleArg, UnsupportedArg};
-use crate::golden::{self, Tensor};
-use crate::npy::write_tensor;
 use crate::program::{self, Loaded, Source};
-use crate::tensors::{Decl, Given, Plan, with_npy};
+use crate::tensors::{Decl, Given, Plan};
 use crate::term::{Term, print};
 use crate::{guard, tensors, usage};
 use birsim_engine::ir::{Module, TensorKind};
 use birsim_engine::{Cores, Limits, MemMode, Order, RunSummary, Schedule, Simulator};
-use birsim_kernels::compare::Tolerance;
-use birsim_kernels::{Code, Dtype, Error, Profile, Result, cast};
+use birsim_kernels::{Code, Error, Profile, Result};
 use dump::Dump;
+use folder::OutputFolder;
 use progress::Meter;
-use report::{OutputRecord, Record};
+use report::Record;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -107,7 +107,7 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     if !args.quiet {
         record.warnings().for_each(|w| term.warn(w));
     }
-    outputs(args, &mut sim, &decls, &goldens, &folder, record)
+    outputs::outputs(args, &mut sim, &decls, &goldens, &folder, record)
 }
 
 /// Most errors of one kernel that are printed.
@@ -259,108 +259,4 @@ fn remarks(sim: &mut Cores, decls: &[Decl], record: &mut Record) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn outputs(
-    args: &Run,
-    sim: &mut Cores,
-    decls: &[Decl],
-    goldens: &Plan,
-    folder: &OutputFolder<'_>,
-    record: &mut Record,
-) -> Result<()> {
-    let tolerance = golden::tolerance(&args.tolerance);
-    // Everything is read before anything is written, so that a failure leaves no half of the results behind.
-    let mut results = Vec::new();
-    for (decl, golden) in decls.iter().zip(&goldens.origins).filter(|(d, _)| d.kind.is_output()) {
-        results.push((decl, golden, sim.output(&decl.name)?));
-    }
-    folder.keep();
-    for (decl, _, bytes) in &results {
-        let file = write_tensor(&args.out, &decl.name, decl.dtype, &decl.shape, bytes)?;
-        record.outputs.push(OutputRecord {
-            name: decl.name.clone(),
-            dtype: decl.dtype,
-            shape: decl.shape.clone(),
-            file,
-            golden: None,
-        });
-    }
-    record.tolerance = golden::tolerance_text(&tolerance);
-    for (k, (decl, golden, bytes)) in results.iter().enumerate() {
-        if args.check_nan {
-            check_nan(decl, bytes)?;
-        }
-        let Some(origin) = golden else { continue };
-        let outcome = check(decl, bytes, origin, &tolerance, args.tolerance.flatten)?;
-        record.outputs[k].golden = Some(outcome);
-    }
-    record.ignore_mismatch = args.ignore_mismatch;
-    Ok(())
-}
-
-fn check(
-    decl: &Decl,
-    bytes: &[u8],
-    origin: &tensors::Origin,
-    tolerance: &Tolerance,
-    flatten: bool,
-) -> Result<golden::Outcome> {
-    let got = Tensor { dtype: decl.dtype, shape: &decl.shape, bytes };
-    with_npy(origin, |npy| golden::check(got, npy, tolerance, flatten))
-        .map_err(|e| e.at(|p| p.tensor = Some(decl.name.clone())))
-}
-
-/// The reference's sanity check of outputs (`klr-to-bir.md` 5.2).
-fn check_nan(decl: &Decl, bytes: &[u8]) -> Result<()> {
-    if decl.dtype.is_integer() || decl.dtype == Dtype::Float8E8m0fnu {
-        return Ok(());
-    }
-    let (size, lanes) = (decl.dtype.size(), decl.dtype.lanes());
-    let mut values = [0f32; 1024];
-    for (k, piece) in bytes.chunks(values.len() / lanes * size).enumerate() {
-        let values = &mut values[..piece.len() / size * lanes];
-        cast::decode_f32(decl.dtype, piece, values);
-        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
-            let flat = k * (1024 / lanes) + at / lanes;
-            return Err(Error::new(Code::S017, format!("output {} holds a NaN or an infinity", decl.name))
-                .received(format!("{} at element {flat}", values[at]))
-                .advice("run without --check-nan to see the output, or look for the instruction that makes it")
-                .at(|p| p.tensor = Some(decl.name.clone())));
-        }
-    }
-    Ok(())
-}
-
-/// The folder of the outputs: proven writable before the run, removed again when it was made for nothing.
-struct OutputFolder<'a> {
-    path: &'a Path,
-    fresh: std::cell::Cell<bool>,
-}
-
-impl OutputFolder<'_> {
-    fn prepare(path: &Path) -> Result<OutputFolder<'_>> {
-        let refuse = |e: std::io::Error| {
-            Error::new(Code::F007, format!("the output folder cannot be used: {e}"))
-                .at(|p| p.file = Some(path.display().to_string()))
-        };
-        let fresh = !path.exists();
-        std::fs::create_dir_all(path).map_err(refuse)?;
-        let folder = OutputFolder { path, fresh: std::cell::Cell::new(fresh) };
-        tempfile::Builder::new().prefix(".birsim-").tempfile_in(path).map_err(refuse)?;
-        Ok(folder)
-    }
-
-    fn keep(&self) {
-        self.fresh.set(false);
-    }
-}
-
-impl Drop for OutputFolder<'_> {
-    fn drop(&mut self) {
-        if self.fresh.get() {
-            // Only ever removes an empty folder.
-            let _ = std::fs::remove_dir(self.path);
-        }
-    }
 }

@@ -1,0 +1,39 @@
+//! The folder of the outputs.
+
+use birsim_kernels::{Code, Error, Result};
+use std::path::Path;
+
+/// Proven writable before the run, removed again when it was made for nothing.
+pub struct OutputFolder<'a> {
+    path: &'a Path,
+    fresh: std::cell::Cell<bool>,
+}
+
+impl OutputFolder<'_> {
+    /// Makes the folder if need be and proves that it can be written to.
+    pub fn prepare(path: &Path) -> Result<OutputFolder<'_>> {
+        let refuse = |e: std::io::Error| {
+            Error::new(Code::F007, format!("the output folder cannot be used: {e}"))
+                .at(|p| p.file = Some(path.display().to_string()))
+        };
+        let fresh = !path.exists();
+        std::fs::create_dir_all(path).map_err(refuse)?;
+        let folder = OutputFolder { path, fresh: std::cell::Cell::new(fresh) };
+        tempfile::Builder::new().prefix(".birsim-").tempfile_in(path).map_err(refuse)?;
+        Ok(folder)
+    }
+
+    /// Something lies in the folder now.
+    pub fn keep(&self) {
+        self.fresh.set(false);
+    }
+}
+
+impl Drop for OutputFolder<'_> {
+    fn drop(&mut self) {
+        if self.fresh.get() {
+            // Only ever removes an empty folder.
+            let _ = std::fs::remove_dir(self.path);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! After the run: outputs are written and checked.
+
+use super::folder::OutputFolder;
+use super::report::{OutputRecord, Record};
+use crate::args::Run;
+use crate::golden::{self, Tensor};
+use crate::npy::write_tensor;
+use crate::tensors::{self, Decl, Plan, with_npy};
+use birsim_engine::Cores;
+use birsim_kernels::compare::Tolerance;
+use birsim_kernels::{Code, Dtype, Error, Result, cast};
+
+/// Writes every output and checks those that have goldens; what differs is noted in the record, not an error.
+pub fn outputs(
+    args: &Run,
+    sim: &mut Cores,
+    decls: &[Decl],
+    goldens: &Plan,
+    folder: &OutputFolder<'_>,
+    record: &mut Record,
+) -> Result<()> {
+    let tolerance = golden::tolerance(&args.tolerance);
+    // Everything is read before anything is written, so that a failure leaves no half of the results behind.
+    let mut results = Vec::new();
+    for (decl, golden) in decls.iter().zip(&goldens.origins).filter(|(d, _)| d.kind.is_output()) {
+        results.push((decl, golden, sim.output(&decl.name)?));
+    }
+    folder.keep();
+    for (decl, _, bytes) in &results {
+        let file = write_tensor(&args.out, &decl.name, decl.dtype, &decl.shape, bytes)?;
+        record.outputs.push(OutputRecord {
+            name: decl.name.clone(),
+            dtype: decl.dtype,
+            shape: decl.shape.clone(),
+            file,
+            golden: None,
+        });
+    }
+    record.tolerance = golden::tolerance_text(&tolerance);
+    for (k, (decl, golden, bytes)) in results.iter().enumerate() {
+        if args.check_nan {
+            check_nan(decl, bytes)?;
+        }
+        let Some(origin) = golden else { continue };
+        let outcome = check(decl, bytes, origin, &tolerance, args.tolerance.flatten)?;
+        record.outputs[k].golden = Some(outcome);
+    }
+    record.ignore_mismatch = args.ignore_mismatch;
+    Ok(())
+}
+
+fn check(
+    decl: &Decl,
+    bytes: &[u8],
+    origin: &tensors::Origin,
+    tolerance: &Tolerance,
+    flatten: bool,
+) -> Result<golden::Outcome> {
+    let got = Tensor { dtype: decl.dtype, shape: &decl.shape, bytes };
+    with_npy(origin, |npy| golden::check(got, npy, tolerance, flatten))
+        .map_err(|e| e.at(|p| p.tensor = Some(decl.name.clone())))
+}
+
+/// The reference's sanity check of outputs (`klr-to-bir.md` 5.2).
+fn check_nan(decl: &Decl, bytes: &[u8]) -> Result<()> {
+    if decl.dtype.is_integer() || decl.dtype == Dtype::Float8E8m0fnu {
+        return Ok(());
+    }
+    let (size, lanes) = (decl.dtype.size(), decl.dtype.lanes());
+    let mut values = [0f32; 1024];
+    for (k, piece) in bytes.chunks(values.len() / lanes * size).enumerate() {
+        let values = &mut values[..piece.len() / size * lanes];
+        cast::decode_f32(decl.dtype, piece, values);
+        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+            let flat = k * (1024 / lanes) + at / lanes;
+            return Err(Error::new(Code::S017, format!("output {} holds a NaN or an infinity", decl.name))
+                .received(format!("{} at element {flat}", values[at]))
+                .advice("run without --check-nan to see the output, or look for the instruction that makes it")
+                .at(|p| p.tensor = Some(decl.name.clone())));
+        }
+    }
+    Ok(())
+}
