@@ -3,6 +3,7 @@
 //! [`ir`] is a BIR module in memory, [`mod@format`] its JSON form. The machine itself is an ECS world: see
 //! `ARCHITECTURE.md` in this folder.
 
+pub mod check;
 pub mod control;
 pub mod cores;
 pub mod exec;
@@ -16,8 +17,11 @@ pub mod target;
 pub mod world;
 
 pub use birsim_kernels::{Class, Code, Error, Place, Result};
+pub use check::{Check, Dump, TraceRow, TraceSink};
 
 pub use cores::Cores;
+pub use memory::TensorMap;
+pub use memory::effects::{Access, Effect};
 pub use sim::{Builder, MemMode, RunSummary, Simulator, TensorInfo};
 pub use target::Target;
 pub use world::compile::Order;

@@ -1,10 +1,13 @@
 //! The public API: load a module, bind tensors, run, read results.
 
+use crate::check::{Check, Dump, Hooks, Point, TraceSink, verdict};
 use crate::control::ProgramCounter;
 use crate::control::advance::Flow;
+use crate::exec::Cx;
 use crate::ir::table::OPCODES;
 use crate::ir::{Block, MemoryType, Module, Opcode, Storage, TensorKind};
-use crate::memory::{ArenaMem, Shadow};
+use crate::memory::effects::{Effect, effects};
+use crate::memory::{ArenaMem, Shadow, TensorMap};
 use crate::systems::{self, Calls, Outbox};
 use crate::target::Target;
 use crate::world::compile::{Compiler, Order};
@@ -13,6 +16,7 @@ use crate::world::spawn::{spawn_core, spawn_new};
 use crate::world::*;
 use crate::{Code, Error, Place, Result};
 use bevy_ecs::prelude::{Schedule as EcsSchedule, World};
+use bevy_ecs::system::RunSystemOnce;
 use birsim_kernels::{Dtype, Profile};
 use std::time::Instant;
 
@@ -125,6 +129,11 @@ pub struct Builder {
     strict: bool,
     unsupported_is_error: bool,
     tables: Option<std::sync::Arc<birsim_kernels::activation::pwp::Tables>>,
+    checks: Vec<Check>,
+    trace: Option<TraceSink>,
+    dumps: Vec<(String, String)>,
+    tensor_map: Option<TensorMap>,
+    external: Option<std::path::PathBuf>,
 }
 
 impl Builder {
@@ -181,6 +190,43 @@ impl Builder {
     #[must_use]
     pub fn seed(mut self, s: u64) -> Self {
         self.seed = Some(s);
+        self
+    }
+
+    /// Opt-in checkers; their findings fail the run with S017 when it ends.
+    #[must_use]
+    pub fn checks(mut self, checks: impl IntoIterator<Item = Check>) -> Self {
+        self.checks = checks.into_iter().collect();
+        self.checks.sort_unstable();
+        self.checks.dedup();
+        self
+    }
+
+    /// Tells every executed instruction; selects the `reference` schedule in place of `window`.
+    #[must_use]
+    pub fn trace(mut self, sink: TraceSink) -> Self {
+        self.trace = Some(sink);
+        self
+    }
+
+    /// Keeps the value of a tensor after the last execution of an instruction, see [`Simulator::dumps`].
+    #[must_use]
+    pub fn dump(mut self, tensor: impl Into<String>, instruction: impl Into<String>) -> Self {
+        self.dumps.push((tensor.into(), instruction.into()));
+        self
+    }
+
+    /// Places tensors of SBUF and PSUM.
+    #[must_use]
+    pub fn tensor_map(mut self, map: TensorMap) -> Self {
+        self.tensor_map = Some(map);
+        self
+    }
+
+    /// The program that CustomOp and BIRKernel may start; without it they are refused.
+    #[must_use]
+    pub fn external_kernels(mut self, program: impl Into<std::path::PathBuf>) -> Self {
+        self.external = Some(program.into());
         self
     }
 
@@ -273,6 +319,8 @@ impl Simulator {
     pub fn load(&mut self, module: &Module) -> Result<()> {
         crate::ir::validate::check(module)?;
         let o = &self.options;
+        let placed = o.tensor_map.as_ref().map(|m| m.apply(module)).transpose()?;
+        let module = placed.as_ref().unwrap_or(module);
         let target = match o.target {
             Some(t) => t,
             None => Target::of(module.arch)?,
@@ -286,7 +334,11 @@ impl Simulator {
         let mut world = World::new();
         let settings = Settings {
             profile: o.profile.clone(),
-            schedule: o.schedule,
+            // Ticks are part of a trace, so it needs the order that has one instruction in each.
+            schedule: match o.schedule {
+                Schedule::Window if o.trace.is_some() => Schedule::Reference,
+                s => s,
+            },
             limits: o.limits.clone(),
             seed: o.seed.unwrap_or(42),
             core: o.core,
@@ -295,6 +347,8 @@ impl Simulator {
             unsupported_is_error: o.unsupported_is_error,
             strict: o.strict,
             tables: o.tables.clone(),
+            track_init: o.checks.contains(&Check::Uninit),
+            external: o.external.clone(),
         };
         let random = match o.schedule {
             Schedule::Seeded(s) => s,
@@ -309,7 +363,8 @@ impl Simulator {
         world.insert_resource(ProgramCounter::default());
         spawn_core(&mut world);
         self.core = Some(Core { world, tick: systems::tick(), compiler, target, physical });
-        self.grow()
+        self.grow()?;
+        self.watch()
     }
 
     /// Appends a block to the entry function, with the storage it declares. It runs with the next [`Simulator::run`].
@@ -337,6 +392,47 @@ impl Simulator {
         let mut run = core.world.resource_mut::<Run>();
         run.stats.touched = run.stats.touched.saturating_sub(freed);
         Ok(())
+    }
+
+    /// Sets up what watches the run; names of dumps must exist.
+    fn watch(&mut self) -> Result<()> {
+        let (o, mut points) = (&self.options, Vec::new());
+        for (tensor, instruction) in &o.dumps {
+            let location = self.index_of(tensor)?;
+            let bytes = self.tensors[location].logical_bytes().unwrap_or(self.tensors[location].bytes) as usize;
+            let core = self.core.as_ref().ok_or_else(not_loaded)?;
+            if !core.world.resource::<Program>().insts.iter().any(|i| *i.name == **instruction) {
+                return Err(Error::new(Code::F006, format!("the program has no instruction named {instruction}"))
+                    .received(instruction));
+            }
+            points.push(Point::new(location as u32, bytes, tensor, instruction));
+        }
+        let hooks = Hooks::new(&o.checks, o.trace.clone(), points);
+        if let (Some(core), Some(hooks)) = (&mut self.core, hooks) {
+            core.world.insert_resource(hooks);
+        }
+        Ok(())
+    }
+
+    /// Values taken at the points asked for with [`Builder::dump`], as far as they were reached.
+    pub fn dumps(&self) -> Vec<Dump> {
+        let hooks = self.core.as_ref().and_then(|c| c.world.get_resource::<Hooks>());
+        hooks.map_or_else(Vec::new, |h| h.dumps().cloned().collect())
+    }
+
+    /// What an instruction would read and write now: locations and patterns of arena bytes, inputs first. Dynamic
+    /// operands are resolved with the present registers.
+    pub fn effects(&mut self, instruction: &str) -> Result<Vec<Effect>> {
+        let core = self.core.as_mut().ok_or_else(not_loaded)?;
+        let row = core.world.resource::<Program>().insts.iter().position(|i| *i.name == *instruction);
+        let row = row.ok_or_else(|| {
+            Error::new(Code::F006, format!("the program has no instruction named {instruction}")).received(instruction)
+        })? as u32;
+        let ask = move |mut machine: systems::MachineParam| {
+            machine.with(|m| Cx::new(m, row).and_then(|cx| effects(&cx)).map_err(|e| m.program.locate(e, row)))
+        };
+        let broken = || Error::new(Code::B001, "the machine cannot be looked at");
+        core.world.run_system_once(ask).map_err(|_| broken())?.ok_or_else(broken)?
     }
 
     fn grow(&mut self) -> Result<()> {
@@ -397,10 +493,14 @@ impl Simulator {
             return Err(Error::new(Code::B001, "a location has no arena"));
         };
         let mut fresh = 0;
-        for_rows(&place, bytes.len(), |at, range| {
-            fresh += mem.write(at, &bytes[range])?;
-            Ok(())
-        })?;
+        let mut failed = None;
+        place.for_rows(bytes.len(), |at, range| match mem.write(at, &bytes[range]) {
+            Ok(n) => fresh += n,
+            Err(e) => failed = failed.take().or(Some(e)),
+        });
+        if let Some(e) = failed {
+            return Err(e);
+        }
         if let Some(InitShadow(Some(shadow))) = nth::<InitShadow>(&mut core.world, place.arena as usize) {
             mark_rows(shadow, &place, bytes.len());
         }
@@ -437,10 +537,7 @@ impl Simulator {
             .at(|p| p.tensor = Some(self.tensors[index].name.clone())));
         }
         out.resize(n, 0);
-        for_rows(&place, n, |at, range| {
-            mem.read(at, &mut out[range]);
-            Ok(())
-        })?;
+        place.for_rows(n, |at, range| mem.read(at, &mut out[range]));
         Ok(out)
     }
 
@@ -623,7 +720,49 @@ impl Core {
 
     fn finish(&mut self) -> Result<Progress> {
         self.flow(|f| f.leftover_semaphores())?;
-        Ok(Progress::Finished)
+        let world = &mut self.world;
+        let Some(mut hooks) = world.remove_resource::<Hooks>() else { return Ok(Progress::Finished) };
+        let mut found = Vec::new();
+        let mut query = world.query::<&Placement>();
+        let places: Vec<&Placement> = query.iter(world).collect();
+        hooks.finish(world.resource::<Program>(), &places, &mut found);
+        world.insert_resource(hooks);
+        let mut run = world.resource_mut::<Run>();
+        found.into_iter().for_each(|d| run.note(d));
+        match verdict(world.resource::<Program>(), &world.resource::<Run>().diagnostics) {
+            Some(e) => Err(e),
+            None => Ok(Progress::Finished),
+        }
+    }
+
+    /// What is said about every run: outputs that nothing wrote, inputs that an instruction changed.
+    fn standing_remarks(&mut self) -> Vec<Diagnostic> {
+        let world = &mut self.world;
+        let mut query = world.query::<&LocationState>();
+        let states: Vec<LocationState> = query.iter(world).copied().collect();
+        let program = world.resource::<Program>();
+        let mut out = Vec::new();
+        // Of several cores one may write what another declares; whoever runs them judges.
+        if world.resource::<Settings>().cores > 1 {
+            return out;
+        }
+        for (meta, state) in program.locations.iter().zip(states) {
+            let own = self.compiler.scopes[0].sets.values().any(|s| *s == meta.set);
+            let is_input = meta.kind.is_input() || meta.kind == TensorKind::Const;
+            let (code, message, payload) = match state.written {
+                false if own && meta.kind.is_output() => {
+                    ("output-never-written", format!("output {} was never written", meta.name), None)
+                }
+                true if own && is_input && !meta.kind.is_output() && !meta.aliased => {
+                    let by = program.insts.get(state.first_writer as usize).map_or("?", |i| &i.name);
+                    let text = format!("input {} was modified, first by {by}", meta.name);
+                    ("input-modified", text, Some(state.first_writer))
+                }
+                _ => continue,
+            };
+            out.push(Diagnostic { class: "warning", code, message, payload, tensor: Some(meta.name.to_string()) });
+        }
+        out
     }
 
     fn check_limits(&self) -> Result<()> {
@@ -702,6 +841,7 @@ impl Core {
     }
 
     fn summary(&mut self, wall: std::time::Duration) -> RunSummary {
+        let standing = self.standing_remarks();
         let program = self.world.resource::<Program>();
         let synced = program.blocks.iter().filter(|b| b.by_sync).count();
         let order = match synced {
@@ -713,7 +853,7 @@ impl Core {
         debug_assert_eq!(run.stats.per_opcode.len(), OPCODES);
         RunSummary {
             stats: run.stats.clone(),
-            diagnostics: run.diagnostics.clone(),
+            diagnostics: run.diagnostics.iter().cloned().chain(standing).collect(),
             order,
             physical: self.physical,
             target: self.target,
@@ -771,28 +911,6 @@ fn all_allocated(module: &Module) -> bool {
     any
 }
 
-/// Calls `f(arena byte, range of the tensor's bytes)` for every gap-free run of a location's first `n` bytes.
-fn for_rows(
-    place: &crate::memory::LocationInfo,
-    n: usize,
-    mut f: impl FnMut(usize, std::ops::Range<usize>) -> Result<()>,
-) -> Result<()> {
-    if place.is_linear() {
-        return f(place.start as usize, 0..n);
-    }
-    let row = place.row_bytes.max(1) as usize;
-    let mut at = 0;
-    while at < n {
-        let to = (at + row).min(n);
-        f(place.arena_byte(at as u64) as usize, at..to)?;
-        at = to;
-    }
-    Ok(())
-}
-
 fn mark_rows(shadow: &mut Shadow, place: &crate::memory::LocationInfo, n: usize) {
-    let _ = for_rows(place, n, |at, range| {
-        shadow.set_run(at, at + range.len(), true);
-        Ok(())
-    });
+    place.for_rows(n, |at, range| shadow.set_run(at, at + range.len(), true));
 }

@@ -61,6 +61,8 @@ pub struct Machine<'w> {
     pub settings: &'w Settings,
     /// Run state.
     pub run: &'w mut Run,
+    /// Observers, when there are any.
+    pub hooks: Option<&'w mut crate::check::Hooks>,
 }
 
 /// Register values as expressions and branches see them.
@@ -159,6 +161,22 @@ impl<'m, 'w> Cx<'m, 'w> {
 
     fn operand(&self, k: usize) -> Option<&'w Opnd> {
         self.m.program.operands.get(self.inst.operands.first as usize + k)
+    }
+
+    /// The compiled operand `k`, counted over ins, outs, indirection_ins.
+    pub fn operand_at(&self, k: usize) -> Option<&'w Opnd> {
+        self.operand(k)
+    }
+
+    /// (location, pattern) of operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
+    pub fn location_and_pattern(&self, k: usize) -> Result<Option<(u32, Pattern)>> {
+        self.place_of(k)
+    }
+
+    /// The instruction says that it may read memory nothing wrote.
+    pub fn may_read_uninit(&self) -> bool {
+        let field = self.inst.opcode.row().field_index("can_read_uninit");
+        field.is_some_and(|k| matches!(self.inst.fields[k], FieldValue::Int(1)))
     }
 
     /// (location, pattern) of operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
@@ -320,6 +338,10 @@ impl<'m, 'w> Cx<'m, 'w> {
             *state = LocationState { written: true, first_writer: self.payload };
         }
         let whole = place.whole(pattern.dtype())?;
+        // Which entries are written is the kernel's secret; none of them is taken for unwritten.
+        if let Some(shadow) = &mut self.m.inits[arena].0 {
+            shadow.set(&whole, true);
+        }
         let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
         // SAFETY: as in `input_at`; sources in the same location have been copied by `table_src` or staged.
         Ok((unsafe { self.m.arenas[arena].dst(whole) }?, pattern, address))

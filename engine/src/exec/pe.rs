@@ -3,8 +3,12 @@
 use super::Cx;
 use crate::ir::opcodes::pe::field as f;
 use crate::ir::{MatmultPerfMode, MemoryType};
-use crate::memory::accumulate::{MacMode, write_product};
+use crate::memory::accumulate::{MacMode, clear, write_product};
+use crate::target::PSUM_BANK_BYTES;
+use crate::world::Diagnostic;
 use crate::{Code, Error, Result};
+use birsim_kernels::Dtype;
+use birsim_kernels::access::{Pair, Pattern};
 use birsim_kernels::matmul::{self, Matmult, PeLimits};
 use birsim_kernels::mx;
 
@@ -54,6 +58,10 @@ pub(super) fn mac_mode(cx: &Cx, field: usize) -> Result<MacMode> {
             .received(flag)
             .operand("accumulation_flag"));
     }
+    if auto_psum(cx) {
+        // The function leaves it to the machine: the first write of an element copies, later ones add.
+        return Ok(MacMode::Accumulate);
+    }
     Ok(match flag {
         f if f & START != 0 => MacMode::Start,
         f if f & ACCUMULATE != 0 => MacMode::Accumulate,
@@ -61,11 +69,21 @@ pub(super) fn mac_mode(cx: &Cx, field: usize) -> Result<MacMode> {
     })
 }
 
+/// The function has the attribute `auto_psum_accumulate`.
+fn auto_psum(cx: &Cx) -> bool {
+    let block = cx.m.program.blocks.get(cx.inst.block as usize);
+    block.and_then(|b| cx.m.program.functions.get(b.function as usize)).is_some_and(|f| f.auto_psum)
+}
+
 /// Writes a finished product to its PSUM destination.
 pub(super) fn store(cx: &mut Cx, mode: MacMode, rows: usize, cols: usize, values: &[f32]) -> Result<()> {
     let arena = cx.out_arena(0)?;
     let profile = cx.profile();
     let psum = cx.out_memory(0)? == MemoryType::Psum;
+    // START clears before the first product lands.
+    if mode == MacMode::Start && psum {
+        clear_region(cx, f::Matmult::psum_zero_region)?;
+    }
     let dst = cx.dst(0)?;
     if dst.lanes() != rows || dst.lane_len() != cols {
         return Err(Error::new(Code::S002, "the destination of a matmul has M partitions of N elements")
@@ -78,7 +96,72 @@ pub(super) fn store(cx: &mut Cx, mode: MacMode, rows: usize, cols: usize, values
     let Some(marks) = cx.m.accums.get_mut(arena).and_then(|a| a.0.as_mut()) else {
         return Err(Error::new(Code::B001, "a PSUM arena has no accumulate shadow"));
     };
-    write_product(&dst, marks, mode, values, profile)
+    let fresh = write_product(&dst, marks, mode, values, profile)?;
+    if let (Some((lo, hi)), false) = (fresh, auto_psum(cx)) {
+        note_fresh(cx, lo, hi)?;
+    }
+    Ok(())
+}
+
+/// Accumulating into PSUM that holds no group is a copy in the reference; it is often a forgotten START (fault row 21).
+#[cold]
+fn note_fresh(cx: &mut Cx, lo: usize, hi: usize) -> Result<()> {
+    let Some(loc) = cx.location(cx.n_ins())? else { return Ok(()) };
+    let (place, meta) = (&cx.m.places[loc as usize].0, &cx.m.program.locations[loc as usize]);
+    let column = (lo as u64).saturating_sub(place.start) % place.row_stride.max(1);
+    let inside = place.bank_offset + column;
+    let bank = match place.row_stride == place.row_bytes {
+        true => meta.addr / PSUM_BANK_BYTES + inside / PSUM_BANK_BYTES,
+        false => (place.start % place.row_stride + column) / PSUM_BANK_BYTES,
+    };
+    let at = inside % PSUM_BANK_BYTES;
+    let message = format!(
+        "{} accumulates into {} where no matmul has written: bank {bank}, bytes {at}..{}; the product is written as it is",
+        cx.inst.name,
+        meta.name,
+        at + (hi - lo) as u64
+    );
+    let (payload, tensor) = (Some(cx.payload), Some(meta.name.to_string()));
+    cx.m.run.note(Diagnostic { class: "note", code: "accumulate-unwritten", message, payload, tensor });
+    Ok(())
+}
+
+/// Clears the whole banks that a group head names: 2^region banks from the one the output starts in (rulings D17, D40).
+fn clear_region(cx: &mut Cx, field: usize) -> Result<()> {
+    let region = cx.int_opt(field)?.unwrap_or(0);
+    if region == 0 {
+        return Ok(());
+    }
+    let banks = u32::try_from(region).ok().and_then(|r| 1u64.checked_shl(r)).filter(|b| *b <= 8).ok_or_else(|| {
+        Error::new(Code::J011, "PSUM has eight banks, so a zero region is 2^0 to 2^3 of them")
+            .received(region)
+            .operand("psum_zero_region")
+    })?;
+    let Some((loc, pattern)) = cx.location_and_pattern(cx.n_ins())? else { return Ok(()) };
+    let place = cx.m.places[loc as usize].0.clone();
+    let (lanes, stride) = (pattern.lanes() as u32, place.row_stride);
+    if pattern.is_empty() || stride == 0 {
+        return Ok(());
+    }
+    let arena = place.arena as usize;
+    let first = pattern.byte_of(0, 0) as u64;
+    let (row, column) = (first / stride * stride, first % stride);
+    // Symbolic memory holds the location alone: its rows start somewhere inside a bank.
+    let ahead = if stride == place.row_bytes { place.bank_offset } else { 0 };
+    let from = (column + ahead) / PSUM_BANK_BYTES * PSUM_BANK_BYTES;
+    let to = (from + banks * PSUM_BANK_BYTES).saturating_sub(ahead).min(stride);
+    let from = from.saturating_sub(ahead);
+    let pairs = [Pair { stride: stride as i64, num: lanes }, Pair { stride: 1, num: (to - from) as u32 }];
+    let whole = Pattern::new(Dtype::Uint8, (row + from) as i64, &pairs)?;
+    let (lo, hi) = whole.extent().unwrap_or((0, 0));
+    let fresh = cx.m.arenas[arena].touch(lo as usize, hi as usize)?;
+    cx.m.run.touch(fresh, &cx.m.settings.limits)?;
+    // SAFETY: the inputs of the running matmul lie outside PSUM or have been read; nothing else views this arena.
+    let dst = unsafe { cx.m.arenas[arena].dst(whole) }?;
+    if let Some(marks) = cx.m.accums.get_mut(arena).and_then(|a| a.0.as_mut()) {
+        clear(&dst, marks);
+    }
+    Ok(())
 }
 
 fn zero_point(cx: &Cx, field: usize) -> Result<Option<u8>> {

@@ -18,8 +18,16 @@ pub enum MacMode {
     Overwrite,
 }
 
-/// Writes `product` (row-major, one row per lane of `dst`) and marks the elements.
-pub fn write_product(dst: &Dst, marks: &mut Shadow, mode: MacMode, product: &[f32], profile: &Profile) -> Result<()> {
+/// Writes `product` (row-major, one row per lane of `dst`) and marks the elements. Returns the first byte range that was
+/// to be added to but carried no mark.
+pub fn write_product(
+    dst: &Dst,
+    marks: &mut Shadow,
+    mode: MacMode,
+    product: &[f32],
+    profile: &Profile,
+) -> Result<Option<(usize, usize)>> {
+    let mut fresh = None;
     let cols = dst.lane_len();
     let mut each = [false; CHUNK];
     for lane in 0..dst.lanes() {
@@ -30,11 +38,26 @@ pub fn write_product(dst: &Dst, marks: &mut Shadow, mode: MacMode, product: &[f3
                 MacMode::Accumulate => marks_of(dst, marks, lane, start, &mut each[..values.len()]),
                 _ => Marks::None,
             };
+            if mode == MacMode::Accumulate && fresh.is_none() && !matches!(found, Marks::All) {
+                fresh = first_unmarked(dst, marks, lane, start, values.len());
+            }
             store_row(dst, lane, start, values, found, profile)?;
         }
     }
     marks.set(dst.pattern(), true);
-    Ok(())
+    Ok(fresh)
+}
+
+/// The first neighbouring elements of a piece without a mark, as a byte range.
+fn first_unmarked(dst: &Dst, marks: &Shadow, lane: usize, start: usize, n: usize) -> Option<(usize, usize)> {
+    let size = dst.dtype().size();
+    let byte = |k: usize| dst.pattern().byte_of(lane, k) as usize;
+    let first = (start..start + n).find(|k| !marks.get(byte(*k)))?;
+    let mut end = first + 1;
+    while end < start + n && byte(end) == byte(end - 1) + size && !marks.get(byte(end)) {
+        end += 1;
+    }
+    Some((byte(first), byte(end - 1) + size))
 }
 
 /// The accumulate marks of a piece of a lane. The element's first byte decides (ruling D39).

@@ -1,6 +1,7 @@
 //! Where a location lies in its arena, and the resolution of element patterns to bytes (`bir-json.md` 6.1).
 
 use crate::ir::{ApPair, MemoryType};
+use crate::target::PSUM_BANK_BYTES;
 use crate::{Code, Error, Result};
 use arrayvec::ArrayVec;
 use birsim_kernels::Dtype;
@@ -25,6 +26,8 @@ pub struct LocationInfo {
     pub ty: MemoryType,
     /// Declared element type.
     pub dtype: Dtype,
+    /// Byte inside its PSUM bank that every row starts at; 0 elsewhere.
+    pub bank_offset: u64,
 }
 
 impl LocationInfo {
@@ -51,6 +54,20 @@ impl LocationInfo {
         let (rows, per_row) = (num(self.rows)?, num(self.row_bytes / size)?);
         let pairs = [Pair { stride: self.row_stride as i64, num: rows }, Pair { stride: size as i64, num: per_row }];
         Pattern::new(dtype, self.start as i64, &pairs)
+    }
+
+    /// Calls `f(arena byte, range of the location's bytes)` for every gap-free run of its first `n` bytes.
+    pub fn for_rows(&self, n: usize, mut f: impl FnMut(usize, std::ops::Range<usize>)) {
+        if self.is_linear() {
+            return f(self.start as usize, 0..n);
+        }
+        let row = self.row_bytes.max(1) as usize;
+        let mut at = 0;
+        while at < n {
+            let to = (at + row).min(n);
+            f(self.arena_byte(at as u64) as usize, at..to);
+            at = to;
+        }
     }
 
     /// Arena byte of a location byte.
@@ -104,6 +121,9 @@ pub fn resolve(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> 
     let num = |p: &ApPair| {
         u32::try_from(p.num).map_err(|_| Error::new(Code::J008, "a count does not fit 32 bits").received(p.num))
     };
+    if loc.ty == MemoryType::Psum && !empty {
+        check_bank(loc, size, offset, ap)?;
+    }
     if empty || loc.is_linear() {
         let mut pairs: ArrayVec<Pair, MAX_PAIRS> = ArrayVec::new();
         for p in ap {
@@ -137,6 +157,30 @@ pub fn resolve(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> 
         return Pattern::new(dtype, base, &pairs);
     }
     listed(loc, dtype, offset, ap)
+}
+
+/// A pattern of PSUM stays in one bank (ruling D47).
+fn check_bank(loc: &LocationInfo, size: u64, offset: i64, ap: &[ApPair]) -> Result<()> {
+    if loc.bank_offset + loc.row_bytes <= PSUM_BANK_BYTES {
+        return Ok(());
+    }
+    // The pattern is inside the location, so nothing here leaves 64 bits. Pairs that step whole rows keep the column.
+    let pitch = (loc.row_bytes / size) as i64;
+    let (mut lo, mut hi) = (offset.rem_euclid(pitch), offset.rem_euclid(pitch));
+    for p in ap.iter().filter(|p| p.step % pitch != 0) {
+        let span = p.step * (p.num - 1);
+        lo += span.min(0);
+        hi += span.max(0);
+    }
+    let byte = |column: i64| loc.bank_offset as i64 + column * size as i64;
+    let (first, last) = (byte(lo), byte(hi) + size as i64 - 1);
+    let bank = PSUM_BANK_BYTES as i64;
+    if lo >= 0 && hi < pitch && first / bank == last / bank {
+        return Ok(());
+    }
+    Err(Error::new(Code::S015, "do not support psum multibank: the access pattern crosses a 2 KiB bank of PSUM")
+        .received(format!("bytes {first}..{} of a partition", last + 1))
+        .advice("split the access at the bank, or place the tensor inside one bank"))
 }
 
 fn too_many(n: usize) -> Error {
@@ -195,6 +239,7 @@ mod tests {
             rows: 4,
             ty: MemoryType::Sb,
             dtype: Dtype::Float32,
+            bank_offset: 0,
         }
     }
 

@@ -2,10 +2,13 @@
 
 pub mod accumulate;
 pub mod arena;
+pub mod effects;
 pub mod layout;
 pub mod overlap;
 pub mod shadow;
+pub mod tensor_map;
 
 pub use arena::ArenaMem;
 pub use layout::{LocationInfo, resolve, resolve_open};
 pub use shadow::Shadow;
+pub use tensor_map::TensorMap;

@@ -63,7 +63,7 @@ fn execute_one(m: &mut Machine, row: u32, execute: crate::exec::Execute) -> Resu
             return Ok(());
         }
     }
-    execute(&mut Cx::new(m, row)?)
+    crate::check::run(&mut Cx::new(m, row)?, execute)
 }
 
 /// A row without a kernel: sync-only, control, skip-and-note, or not modelled.

@@ -11,6 +11,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::SingleThreadedExecutor;
 
 pub use dispatch::{Call, Calls};
+pub(crate) use machine::MachineParam;
 pub(crate) use memory::read_inputs;
 pub use update::Outbox;
 

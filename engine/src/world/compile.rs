@@ -117,7 +117,15 @@ impl Compiler {
             declare(&mut program, &mut this.layout, &mut scope, &f.allocations, &f.arguments).map_err(in_function)?;
             this.remember_dims(&f.allocations);
             this.scopes.push(scope);
-            program.functions.push(FunctionPlan { name: f.name.as_str().into(), list: 0 });
+            program.functions.push(FunctionPlan {
+                name: f.name.as_str().into(),
+                list: 0,
+                auto_psum: f.attributes.get("auto_psum_accumulate").is_some_and(|v| match v {
+                    serde_json::Value::Bool(b) => *b,
+                    serde_json::Value::Number(n) => n.as_f64() != Some(0.0),
+                    _ => false,
+                }),
+            });
             if this.functions.insert(f.name.clone(), id).is_some() {
                 return Err(
                     Error::new(Code::J007, format!("the function {} is declared twice", f.name)).received(&f.name)

@@ -276,6 +276,8 @@ pub struct FunctionPlan {
     pub name: Box<str>,
     /// Its block list.
     pub list: u32,
+    /// Matmuls decide by the accumulate marks alone (attribute `auto_psum_accumulate`).
+    pub auto_psum: bool,
 }
 
 /// A tensor.

@@ -102,6 +102,7 @@ impl Layout {
                     rows,
                     ty: loc.ty,
                     dtype: set.dtype,
+                    bank_offset: if loc.ty == MemoryType::Psum { addr % PSUM_BANK_BYTES } else { 0 },
                 });
             }
             if loc.ty.is_dram() {
@@ -118,12 +119,15 @@ impl Layout {
                     rows,
                     ty: loc.ty,
                     dtype: set.dtype,
+                    bank_offset: 0,
                 });
             }
         }
         let arena = self.arenas.len() as u32;
         self.arenas.push(rows * row_bytes);
-        Ok(LocationInfo { arena, base, start: 0, row_stride: row_bytes, row_bytes, rows, ty: loc.ty, dtype: set.dtype })
+        let bank_offset = if loc.ty == MemoryType::Psum && loc.allocated { loc.addr % PSUM_BANK_BYTES } else { 0 };
+        let (ty, dtype) = (loc.ty, set.dtype);
+        Ok(LocationInfo { arena, base, start: 0, row_stride: row_bytes, row_bytes, rows, ty, dtype, bank_offset })
     }
 }
 
@@ -163,7 +167,10 @@ pub fn declare(
                 let mut order: Vec<(i64, u32)> = Vec::new();
                 for loc in &set.locations {
                     let index = program.locations.len() as u32;
-                    let placed = layout.place(set, loc).map_err(|e| e.at(|p| p.tensor = Some(loc.name.clone())))?;
+                    let placed = layout.place(set, loc).map_err(|e| {
+                        let e = e.at(|p| p.tensor = Some(loc.name.clone()));
+                        if e.code() == Code::S018 { with_live(e, program, layout, loc.ty) } else { e }
+                    })?;
                     layout.placements.push(placed);
                     program.locations.push(LocationMeta {
                         name: loc.name.as_str().into(),
@@ -241,6 +248,30 @@ pub fn declare(
         program.locations[to as usize].aliased = true;
     }
     Ok(())
+}
+
+/// Tensors that a capacity error names at most.
+const LIVE: usize = 16;
+
+/// Adds the tensors that are placed in the same memory, largest first, as the compiler does.
+fn with_live(e: Error, program: &Program, layout: &Layout, ty: MemoryType) -> Error {
+    let mut live: Vec<(u64, &str, u64)> = program
+        .locations
+        .iter()
+        .zip(&layout.placements)
+        .filter(|(_, p)| p.ty == ty)
+        .map(|(m, p)| (p.row_bytes, m.name.as_ref(), m.addr))
+        .collect();
+    live.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    let total: u64 = live.iter().map(|(n, ..)| n).sum();
+    let mut text: Vec<String> =
+        live.iter().take(LIVE).map(|(n, name, at)| format!("{name} {n} bytes at {at}")).collect();
+    if live.len() > LIVE {
+        text.push(format!("{} more", live.len() - LIVE));
+    }
+    let list = if text.is_empty() { "none".to_string() } else { text.join(", ") };
+    let got = e.received_value().unwrap_or_default().to_string();
+    e.received(format!("{got}; live tensors ({total} bytes per partition): {list}"))
 }
 
 fn duplicate(what: &str, name: &str) -> Error {

@@ -61,6 +61,7 @@ pub fn spawn_core(world: &mut World) {
 /// Spawns what the program has grown by since the last call.
 pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
     let mut done = *world.resource::<Spawned>();
+    let track = world.resource::<Settings>().track_init;
     world.resource_scope(|world, program: Mut<Program>| -> Result<()> {
         let rows = program.insts[done.rows..].iter().enumerate().map(|(k, i)| {
             (
@@ -83,7 +84,11 @@ pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
         let mut arenas = Vec::with_capacity(layout.arenas.len() - done.arenas);
         for (k, bytes) in layout.arenas.iter().enumerate().skip(done.arenas) {
             let accum = psum_arenas.contains(&(k as u32)).then(|| Shadow::new(*bytes as usize));
-            arenas.push((ArenaMem::new(*bytes)?, InitShadow(None), AccumShadow(accum)));
+            arenas.push((
+                ArenaMem::new(*bytes)?,
+                InitShadow(track.then(|| Shadow::new(*bytes as usize))),
+                AccumShadow(accum),
+            ));
         }
         world.spawn_batch(arenas);
         done.locations = layout.placements.len();

@@ -39,7 +39,7 @@ pub struct Limits {
 /// One remark about a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// `warning` or `note`.
+    /// `fault` for the findings of checkers, `warning` or `note`.
     pub class: &'static str,
     /// Stable short name, for filters.
     pub code: &'static str,
@@ -94,6 +94,10 @@ pub struct Settings {
     pub unsupported_is_error: bool,
     /// Warnings about protocol leftovers are faults.
     pub strict: bool,
+    /// The only program that CustomOp and BIRKernel may start.
+    pub external: Option<std::path::PathBuf>,
+    /// Every arena has an initialisation shadow.
+    pub track_init: bool,
     /// Piecewise activation tables; the exact forms without them.
     pub tables: Option<std::sync::Arc<birsim_kernels::activation::pwp::Tables>>,
 }

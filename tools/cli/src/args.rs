@@ -1,7 +1,7 @@
 //! The command line as types.
 
 use crate::term::Color;
-use birsim_engine::{Target, ir::Arch};
+use birsim_engine::{Check, Target, ir::Arch};
 use birsim_kernels::{Dtype, Named};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -163,15 +163,22 @@ pub struct Run {
     /// Folder for the outputs, written as NAME-birsim.npy.
     #[arg(long, value_name = "DIR", default_value = "birsim-out", help_heading = "Outputs")]
     pub out: PathBuf,
-    /// Write any tensor as it is after the run, also after a fault; the default file is NAME-dump.npy in the output folder.
-    #[arg(long, value_name = "TENSOR[=FILE]", help_heading = "Outputs")]
-    pub dump: Vec<String>,
     /// Write a machine-readable report.
     #[arg(long, value_name = "FILE.json", help_heading = "Outputs")]
     pub report: Option<PathBuf>,
     /// Write the verdict as JUnit XML.
     #[arg(long, value_name = "FILE.xml", help_heading = "Outputs")]
     pub junit: Option<PathBuf>,
+    /// Write any tensor as it is after the run or behind the last execution of an instruction, also after a fault; the
+    /// default file is NAME-dump.npy in the output folder.
+    #[arg(long, value_name = "TENSOR[@INSTRUCTION][=FILE]", value_parser = dump_point, help_heading = "Outputs")]
+    pub dump: Vec<DumpPoint>,
+    /// Write one JSON line per executed instruction: tick, engine, instruction, hash of its outputs.
+    #[arg(long, value_name = "FILE.jsonl", help_heading = "Outputs")]
+    pub trace: Option<PathBuf>,
+    /// Look for uninit, nan, nan-write, write-only, pinned; a finding is a fault.
+    #[arg(long, value_name = "C,C,..", value_delimiter = ',', value_parser = check, help_heading = "Goldens")]
+    pub check: Vec<Check>,
     /// Print nothing but errors.
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Outputs")]
     pub quiet: bool,
@@ -206,6 +213,12 @@ pub struct Run {
     /// Evaluate activation functions with the piecewise tables of this folder, where it has one.
     #[arg(long, value_name = "DIR", help_heading = "Machine")]
     pub pwp_tables: Option<PathBuf>,
+    /// Places of SBUF and PSUM tensors: {"TENSOR": {"partition_offset": P, "free_offset": F}}.
+    #[arg(long, value_name = "FILE.json", help_heading = "Machine")]
+    pub tensor_map: Option<PathBuf>,
+    /// The only program that CustomOp and BIRKernel may start; it gets a JSON description as its argument.
+    #[arg(long, value_name = "PATH", help_heading = "Machine")]
+    pub allow_external_kernels: Option<PathBuf>,
     /// Leftovers of the sync protocol are faults.
     #[arg(long, help_heading = "Machine")]
     pub strict: bool,
@@ -328,6 +341,41 @@ fn named_file(text: &str) -> Result<(String, PathBuf), String> {
         Some((name, file)) if !name.is_empty() && !file.is_empty() => Ok((name.to_string(), PathBuf::from(file))),
         _ => Err("write NAME=FILE".to_string()),
     }
+}
+
+/// A value of `--dump`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DumpPoint {
+    /// Tensor.
+    pub tensor: String,
+    /// Behind this instruction; at the end without one.
+    pub instruction: Option<String>,
+    /// File; a name in the output folder without one.
+    pub file: Option<PathBuf>,
+}
+
+fn dump_point(text: &str) -> Result<DumpPoint, String> {
+    let (point, file) = match text.split_once('=') {
+        Some((p, f)) if !f.is_empty() => (p, Some(PathBuf::from(f))),
+        Some(_) => return Err("write TENSOR[@INSTRUCTION][=FILE]".to_string()),
+        None => (text, None),
+    };
+    let (tensor, instruction) = match point.split_once('@') {
+        Some((t, i)) if !i.is_empty() => (t, Some(i.to_string())),
+        Some(_) => return Err("an instruction is missing behind @".to_string()),
+        None => (point, None),
+    };
+    if tensor.is_empty() {
+        return Err("write TENSOR[@INSTRUCTION][=FILE]".to_string());
+    }
+    Ok(DumpPoint { tensor: tensor.to_string(), instruction, file })
+}
+
+fn check(text: &str) -> Result<Check, String> {
+    Check::from_name(text.trim()).ok_or_else(|| {
+        let names: Vec<&str> = Check::ALL.iter().map(|c| c.name()).collect();
+        format!("checkers are {}", names.join(", "))
+    })
 }
 
 fn named_value(text: &str) -> Result<(String, String), String> {

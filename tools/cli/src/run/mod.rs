@@ -1,12 +1,12 @@
 //! `birsim run`: from the command line to the verdict.
 
-mod dump;
 mod folder;
 mod junit;
 mod outputs;
 mod progress;
 mod report;
 mod summary;
+mod watch;
 
 use crate::args::{MemModeArg, OrderArg, ProfileArg, Run, ScheduleArg, UnsupportedArg};
 use crate::program::{self, Loaded, Source};
@@ -16,7 +16,6 @@ use crate::{guard, tensors, usage};
 use birsim_engine::ir::{Module, TensorKind};
 use birsim_engine::{Cores, Limits, MemMode, Order, RunSummary, Schedule, Simulator};
 use birsim_kernels::{Code, Error, Profile, Result};
-use dump::Dump;
 use folder::OutputFolder;
 use progress::Meter;
 use report::Record;
@@ -68,27 +67,29 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     if let Some(dir) = &args.pwp_tables {
         builder = builder.pwp_tables(birsim_kernels::activation::pwp::Tables::load(dir)?);
     }
+    let trace = args.trace.as_deref().map(watch::Trace::create).transpose()?;
+    builder = watch::configure(builder, args, trace.as_ref())?;
     let mut sim = Cores::load(&builder, &modules)?;
     let decls = declarations(&sim, &modules);
     bind(args, &mut sim, &modules, &decls, &source.folder, record)?;
     let goldens = Given { named: &args.golden, positional: &args.output_files, collection: args.goldens.as_deref() };
     let goldens = Plan::goldens(&decls, &goldens)?;
-    let dumps = Dump::all(&args.dump, &decls)?;
+    watch::check_dumps(args, &decls)?;
     let folder = OutputFolder::prepare(&args.out)?;
 
     let meter = Meter::start(args.progress, &source.name, Arc::clone(&counter));
     // A panic inside the machine must not cost the statistics.
     let ran = guard(|| sim.run());
     drop(meter);
-    for dump in &dumps {
-        // After a fault the dump is what one looks at; the fault stays the outcome.
-        let written = guard(|| dump.write(&mut sim, &args.out));
+    let watched = guard(|| watch::finish(args, &mut sim, &decls, trace, ran.is_ok()));
+    if !args.dump.is_empty() {
         folder.keep();
-        match (written, &ran) {
-            (Err(e), Ok(_)) => return Err(e),
-            (Err(e), Err(_)) => term.warn(e.what()),
-            _ => {}
-        }
+    }
+    // After a fault a dump is what one looks at; the fault stays the outcome.
+    match (watched, &ran) {
+        (Err(e), Ok(_)) => return Err(e),
+        (Err(e), Err(_)) => term.warn(e.what()),
+        _ => {}
     }
     match ran {
         Ok(summaries) => {
@@ -99,11 +100,17 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
             if let Ok(summaries) = guard(|| Ok(sim.summaries())) {
                 device_prints(&summaries);
                 record.summary(&summaries, &sim);
+                // The error tells the first finding of the checkers.
+                if e.code() == Code::S017 && !args.quiet {
+                    record.findings().skip(1).for_each(|f| term.warn(&f));
+                }
             }
             return Err(e.at(|p| p.file = Some(source.name.clone())));
         }
     }
-    remarks(&mut sim, &decls, record)?;
+    if sim.cores().len() > 1 {
+        remarks(&mut sim, &decls, record)?;
+    }
     if !args.quiet {
         record.warnings().for_each(|w| term.warn(w));
     }
@@ -243,7 +250,7 @@ fn device_prints(summaries: &[RunSummary]) {
     }
 }
 
-/// What is always reported: outputs that nothing wrote, inputs that something changed.
+/// What a single core tells itself, for several: outputs that nothing wrote, inputs that something changed.
 fn remarks(sim: &mut Cores, decls: &[Decl], record: &mut Record) -> Result<()> {
     for decl in decls {
         let writer = sim.written_by(&decl.name)?;

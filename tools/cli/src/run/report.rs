@@ -161,6 +161,12 @@ impl Record {
         self.diagnostics.iter().filter(|d| d["class"] == "warning").filter_map(|d| d["message"].as_str())
     }
 
+    /// Texts of the checkers' findings.
+    pub fn findings(&self) -> impl Iterator<Item = String> {
+        let found = self.diagnostics.iter().filter(|d| d["class"] == "fault" && d.get("rule").is_none());
+        found.filter_map(|d| Some(format!("{}: {}", d["code"].as_str()?, d["message"].as_str()?)))
+    }
+
     /// Ends the run with an error.
     pub fn fail(&mut self, e: &Error) {
         self.error(e);

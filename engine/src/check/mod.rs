@@ -1,0 +1,197 @@
+//! Opt-in observers of a run: checkers, dumps and the trace. A world without them has no [`Hooks`] resource, and an
+//! instruction pays one test for that.
+//!
+//! Observers see every executed instruction in issue order, DMA descriptors included. Issue order is an order the
+//! instructions could have run in one by one, so checkers and dumps work with every schedule; the trace names ticks and
+//! selects the `reference` schedule.
+
+mod dump;
+mod nan;
+mod pinned;
+mod trace;
+mod uninit;
+mod write_only;
+
+pub use dump::{Dump, Point};
+pub use trace::{TraceRow, TraceSink};
+
+use crate::exec::{Cx, Execute, Machine};
+use crate::memory::effects::{Effect, effects};
+use crate::world::{Diagnostic, LocationMeta, Placement, Program};
+use crate::{Code, Error, Result};
+use bevy_ecs::prelude::Resource;
+
+birsim_kernels::named_enum! {
+    /// An opt-in checker.
+    Check {
+        /// Reads of memory that nothing wrote.
+        Uninit = 0, "uninit";
+        /// The first instruction that makes a NaN or an infinity.
+        Nan = 1, "nan";
+        /// Writes of NaN, the guard of the reference (ruling D14).
+        NanWrite = 2, "nan-write";
+        /// Tensors that are written and never read.
+        WriteOnly = 3, "write-only";
+        /// Writes to pinned memory.
+        Pinned = 4, "pinned";
+    }
+}
+
+/// What a checker sees of the machine.
+pub struct Scene<'a, 'w> {
+    /// The machine.
+    pub m: &'a Machine<'w>,
+    /// Instruction that runs.
+    pub payload: u32,
+    /// Its effects.
+    pub effects: &'a [Effect],
+    /// It may read memory that nothing wrote.
+    pub may_read_uninit: bool,
+}
+
+impl Scene<'_, '_> {
+    fn meta(&self, e: &Effect) -> &LocationMeta {
+        &self.m.program.locations[e.location as usize]
+    }
+
+    fn name(&self) -> &str {
+        &self.m.program.insts[self.payload as usize].name
+    }
+}
+
+/// A broken rule.
+pub struct Finding {
+    /// Text.
+    pub message: String,
+    /// Instruction, when there is one.
+    pub payload: Option<u32>,
+    /// Tensor.
+    pub tensor: String,
+}
+
+impl Finding {
+    /// As a remark. Its class is set apart so that the end of the run can tell findings.
+    fn remark(self, code: &'static str) -> Diagnostic {
+        Diagnostic { class: "fault", code, message: self.message, payload: self.payload, tensor: Some(self.tensor) }
+    }
+}
+
+/// One checker.
+pub trait Checker: Send + Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+    /// Looks before the instruction runs.
+    fn before(&mut self, _: &Scene, _: &mut Vec<Finding>) {}
+    /// Looks when it has run.
+    fn after(&mut self, _: &Scene, _: &mut Vec<Finding>) {}
+    /// Looks at the end of the run.
+    fn finish(&mut self, _: &Program, _: &[&Placement], _: &mut Vec<Finding>) {}
+}
+
+/// The observers of a run.
+#[derive(Resource, Default)]
+pub struct Hooks {
+    checkers: Vec<Box<dyn Checker>>,
+    trace: Option<TraceSink>,
+    dumps: Vec<dump::Point>,
+    found: Vec<Finding>,
+    origins: Vec<&'static str>,
+}
+
+impl Hooks {
+    /// The observers of these choices; `None` when there is nothing to observe.
+    pub fn new(checks: &[Check], trace: Option<TraceSink>, dumps: Vec<dump::Point>) -> Option<Hooks> {
+        let checkers: Vec<Box<dyn Checker>> = checks
+            .iter()
+            .map(|c| -> Box<dyn Checker> {
+                match c {
+                    Check::Uninit => Box::new(uninit::Uninit::default()),
+                    Check::Nan => Box::new(nan::Nan::default()),
+                    Check::NanWrite => Box::new(nan::NanWrite),
+                    Check::WriteOnly => Box::new(write_only::WriteOnly::default()),
+                    Check::Pinned => Box::new(pinned::Pinned::default()),
+                }
+            })
+            .collect();
+        let nothing = checkers.is_empty() && trace.is_none() && dumps.is_empty();
+        (!nothing).then(|| Hooks { checkers, trace, dumps, found: Vec::new(), origins: Vec::new() })
+    }
+
+    fn look(&mut self, cx: &mut Cx, list: &[Effect], after: bool) {
+        let may_read_uninit = cx.may_read_uninit();
+        let scene = Scene { m: cx.m, payload: cx.payload, effects: list, may_read_uninit };
+        for c in &mut self.checkers {
+            let before = self.found.len();
+            let list = &mut self.found;
+            if after {
+                c.after(&scene, list)
+            } else {
+                c.before(&scene, list)
+            }
+            self.origins.resize(self.found.len().max(before), c.name());
+        }
+        for (f, code) in self.found.drain(..).zip(self.origins.drain(..)) {
+            cx.m.run.note(f.remark(code));
+        }
+    }
+
+    /// Ends a run: remaining findings are added to `diagnostics`.
+    pub fn finish(&mut self, program: &Program, places: &[&Placement], diagnostics: &mut Vec<Diagnostic>) {
+        let mut found = Vec::new();
+        for c in &mut self.checkers {
+            c.finish(program, places, &mut found);
+            diagnostics.extend(found.drain(..).map(|f| f.remark(c.name())));
+        }
+    }
+
+    /// The dumps taken so far.
+    pub fn dumps(&self) -> impl Iterator<Item = &Dump> {
+        self.dumps.iter().filter_map(|d| d.taken.as_ref())
+    }
+}
+
+/// The fault of a run whose checkers found something; `None` when they did not.
+pub fn verdict(program: &Program, diagnostics: &[Diagnostic]) -> Option<Error> {
+    let mut found = diagnostics.iter().filter(|d| d.class == "fault");
+    let first = found.next()?;
+    let more = found.count();
+    let e = Error::new(Code::S017, format!("{}: {}", first.code, first.message))
+        .received(if more == 0 { "one finding".to_string() } else { format!("{} findings", more + 1) })
+        .at(|p| p.tensor = first.tensor.clone());
+    Some(first.payload.map_or(e.clone(), |row| program.locate(e, row)))
+}
+
+/// Runs an instruction under the eyes of the observers, when there are any.
+pub fn run(cx: &mut Cx, execute: Execute) -> Result<()> {
+    let Some(hooks) = cx.m.hooks.take() else { return execute(cx) };
+    let list = match effects(cx) {
+        Ok(list) => list,
+        Err(e) => {
+            cx.m.hooks = Some(hooks);
+            return Err(e);
+        }
+    };
+    hooks.look(cx, &list, false);
+    // Instructions inside this one are observed too.
+    cx.m.hooks = Some(hooks);
+    let outcome = execute(cx);
+    let Some(hooks) = cx.m.hooks.take() else { return outcome };
+    if outcome.is_ok() {
+        hooks.look(cx, &list, true);
+        if let Some(sink) = &hooks.trace {
+            trace::tell(sink, cx, &list);
+        }
+        hooks.dumps.iter_mut().for_each(|d| d.look(cx));
+    }
+    cx.m.hooks = Some(hooks);
+    outcome
+}
+
+/// Bytes of a location that an arena byte range covers, for messages: `partition p, bytes a..b`.
+fn span(place: &Placement, lo: usize, hi: usize) -> String {
+    let p = &place.0;
+    let from = (lo as u64).saturating_sub(p.start);
+    let (row, stride) = (from / p.row_stride.max(1), p.row_stride.max(1));
+    let at = from - row * stride;
+    format!("partition {row}, bytes {at}..{}", at + (hi - lo) as u64)
+}

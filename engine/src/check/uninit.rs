@@ -1,0 +1,79 @@
+//! `uninit`: an instruction reads bytes that nothing wrote, whatever their type. Each tensor is reported once, with its
+//! first reader, and with its writers when it was written in part.
+
+use super::{Checker, Finding, Scene, span};
+use crate::memory::effects::Access;
+use hashbrown::{HashMap, HashSet};
+
+/// Writers that are named at most.
+const WRITERS: usize = 4;
+
+#[derive(Default)]
+pub(super) struct Uninit {
+    reported: HashSet<u32>,
+    writers: HashMap<u32, Vec<u32>>,
+}
+
+impl Checker for Uninit {
+    fn name(&self) -> &'static str {
+        "uninit"
+    }
+
+    fn before(&mut self, s: &Scene, found: &mut Vec<Finding>) {
+        if s.may_read_uninit {
+            return;
+        }
+        for e in s.effects.iter().filter(|e| e.reads()) {
+            let Some(shadow) = &s.m.inits[e.arena as usize].0 else { continue };
+            if self.reported.contains(&e.location) || e.pattern.is_empty() {
+                continue;
+            }
+            let (mut first, mut any) = (None, false);
+            e.runs(|lo, hi| {
+                if shadow.uniform(lo, hi) == Some(true) {
+                    any = true;
+                } else if first.is_none() {
+                    any |= (lo..hi).any(|b| shadow.get(b));
+                    first = shadow.first_clear(lo, hi).map(|at| {
+                        let end = (at..hi).find(|b| shadow.get(*b)).unwrap_or(hi);
+                        (at, end)
+                    });
+                }
+            });
+            // Of a table some elements may be read: only one that holds nothing at all is certain.
+            let Some((lo, hi)) = first.filter(|_| e.exact || !any) else { continue };
+            self.reported.insert(e.location);
+            let meta = s.meta(e);
+            let writers = match self.writers.get(&e.location) {
+                Some(w) => {
+                    let names: Vec<&str> = w.iter().map(|p| s.m.program.insts[*p as usize].name.as_ref()).collect();
+                    format!("; it was written in part by {}", names.join(", "))
+                }
+                None if any => "; it was bound in part".to_string(),
+                None => String::new(),
+            };
+            let place = &s.m.places[e.location as usize];
+            let verb = if e.access == Access::Update { "adds to" } else { "reads" };
+            found.push(Finding {
+                message: format!(
+                    "{} {verb} memory of {} ({}) that nothing wrote: {}{writers}",
+                    s.name(),
+                    meta.name,
+                    meta.ty,
+                    span(place, lo, hi)
+                ),
+                payload: Some(s.payload),
+                tensor: meta.name.to_string(),
+            });
+        }
+    }
+
+    fn after(&mut self, s: &Scene, _: &mut Vec<Finding>) {
+        for e in s.effects.iter().filter(|e| e.writes()) {
+            let list = self.writers.entry(e.location).or_default();
+            if list.len() < WRITERS && !list.contains(&s.payload) {
+                list.push(s.payload);
+            }
+        }
+    }
+}

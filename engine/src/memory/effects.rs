@@ -1,0 +1,131 @@
+//! What an instruction reads and writes, from its resolved operands: one list that checkers, traces and tools share.
+
+use super::shadow::for_runs;
+use crate::Result;
+use crate::exec::Cx;
+use crate::ir::Opcode;
+use crate::ir::opcodes::{dma, elementwise, indirect};
+use crate::world::Opnd;
+use birsim_kernels::access::Pattern;
+
+/// How an operand is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read.
+    Read,
+    /// Written.
+    Write,
+    /// Read, combined and written.
+    Update,
+}
+
+/// One operand in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// Operand, counted over ins, outs, indirection_ins.
+    pub operand: usize,
+    /// Location.
+    pub location: u32,
+    /// Arena the location lies in.
+    pub arena: u32,
+    /// Use.
+    pub access: Access,
+    /// Elements, as arena bytes.
+    pub pattern: Pattern,
+    /// Every element of the pattern is accessed; else some of them may be, chosen by data.
+    pub exact: bool,
+}
+
+impl Effect {
+    /// Reads memory.
+    pub fn reads(&self) -> bool {
+        self.access != Access::Write
+    }
+
+    /// Writes memory.
+    pub fn writes(&self) -> bool {
+        self.access != Access::Read
+    }
+
+    /// Calls `f(lo, hi)` for every run of neighbouring arena bytes, in element order.
+    pub fn runs(&self, mut f: impl FnMut(usize, usize)) {
+        let size = self.pattern.dtype().size();
+        let mut open: Option<(usize, usize)> = None;
+        for_runs(&self.pattern, |first, count, stride| {
+            let mut piece = |lo: usize, hi: usize| match &mut open {
+                Some((_, end)) if *end == lo => *end = hi,
+                other => {
+                    if let Some((a, b)) = other.replace((lo, hi)) {
+                        f(a, b);
+                    }
+                }
+            };
+            if stride == size as i64 {
+                piece(first, first + count * size);
+            } else {
+                (0..count).for_each(|k| {
+                    let at = (first as i64 + stride * k as i64) as usize;
+                    piece(at, at + size);
+                });
+            }
+        });
+        if let Some((a, b)) = open {
+            f(a, b);
+        }
+    }
+}
+
+/// The effects of a prepared instruction, inputs first.
+pub fn effects(cx: &Cx) -> Result<Vec<Effect>> {
+    let (ins, outs) = (cx.n_ins(), cx.n_outs());
+    let all = ins + outs + cx.inst.operands.indirect as usize;
+    let mut list = Vec::with_capacity(all);
+    for k in 0..all {
+        let Some((location, pattern)) = cx.location_and_pattern(k)? else { continue };
+        let access = match k {
+            _ if k < ins => Access::Read,
+            _ if k < ins + outs => written(cx)?,
+            _ => Access::Read,
+        };
+        let place = &cx.m.places[location as usize].0;
+        let table = is_table(cx, k);
+        // A table can be reached anywhere inside its location.
+        let pattern = if table { place.whole(pattern.dtype())? } else { pattern };
+        let partial = access != Access::Read && keeps_some(cx.inst.opcode);
+        let exact = !table && !partial;
+        list.push(Effect { operand: k, location, arena: place.arena, access, pattern, exact });
+    }
+    Ok(list)
+}
+
+/// The operand's elements are chosen by an index tensor or by a bounds test.
+fn is_table(cx: &Cx, k: usize) -> bool {
+    let by_index = matches!(cx.operand_at(k), Some(Opnd::Dynamic(d)) if d.vector.is_some());
+    let ins = cx.n_ins();
+    let table = match cx.inst.opcode {
+        Opcode::GenericIndirectLoad | Opcode::IndirectLoad | Opcode::Gather | Opcode::IndirectCopy => k == 0,
+        Opcode::GenericIndirectSave | Opcode::IndirectSave | Opcode::IndirectSaveAccumulate => k == ins,
+        _ => false,
+    };
+    by_index || table || cx.open()
+}
+
+/// Opcodes that may leave elements of their output as they were.
+fn keeps_some(op: Opcode) -> bool {
+    matches!(op, Opcode::CopyPredicated | Opcode::StreamShuffle | Opcode::CollectiveCompute)
+}
+
+/// Outputs are written; accumulating instructions also read what they add to.
+fn written(cx: &Cx) -> Result<Access> {
+    let adds = match cx.inst.opcode {
+        Opcode::DMACopy => {
+            cx.int_opt(dma::field::DMACopy::mode)?.unwrap_or(0) == 0
+                && cx.int_opt(dma::field::DMACopy::cce_op)?.unwrap_or(0) != 0
+        }
+        Opcode::GenericIndirectSave => cx.int_opt(indirect::field::GenericIndirectSave::op)?.unwrap_or(1) != 0,
+        Opcode::IndirectSaveAccumulate => true,
+        Opcode::TongaReduceMacroSymbolic => !cx.flag(elementwise::field::TongaReduceMacroSymbolic::is_first_reduce)?,
+        _ => false,
+    };
+    Ok(if adds { Access::Update } else { Access::Write })
+}

@@ -1,0 +1,292 @@
+//! Checkers, trace, dumps and effects: programs that trip each checker, and near misses that must not.
+
+mod common;
+
+use birsim_engine::{Access, Check, Code, Error, RunSummary, Simulator, TraceSink};
+use common::*;
+use serde_json::{Value as Json, json};
+use std::sync::{Arc, Mutex};
+
+const X: T = T("x", "ExternalInput", "DRAM", "float32", 2, 4);
+const N: T = T("n", "ExternalInput", "DRAM", "int32", 2, 4);
+const S: T = T("s", "Internal", "SB", "float32", 2, 4);
+const R: T = T("r", "Internal", "SB", "float32", 2, 4);
+const I: T = T("i", "Internal", "SB", "int32", 2, 4);
+const P: T = T("p", "Internal", "PSUM", "float32", 2, 4);
+const O: T = T("o", "ExternalOutput", "DRAM", "float32", 2, 4);
+const Q: T = T("q", "ExternalOutput", "DRAM", "int32", 2, 4);
+
+fn storage() -> Vec<Json> {
+    [X, N, S, R, I, P, O, Q].iter().map(T::record).collect()
+}
+
+fn copy(name: &str, from: Json, to: Json) -> Json {
+    inst(name, "DMACopy", "DMA", json!([from]), json!([to]), json!({}))
+}
+
+/// Runs with one checker; the summary, and the verdict.
+fn check(check: Check, storage: Vec<Json>, list: Vec<Json>) -> (Option<Error>, RunSummary) {
+    let mut sim = loaded(Simulator::builder().checks([check]), &module(storage, list)).unwrap();
+    bind(&mut sim, "x", &[1.0, -2.0, 0.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    let verdict = sim.run().err();
+    (verdict, sim.summary().unwrap())
+}
+
+fn findings(s: &RunSummary) -> Vec<String> {
+    s.diagnostics.iter().filter(|d| d.class == "fault").map(|d| format!("{}: {}", d.code, d.message)).collect()
+}
+
+#[track_caller]
+fn trips(c: Check, list: Vec<Json>, expected: &[&str]) {
+    let (e, s) = check(c, storage(), list);
+    assert_eq!(findings(&s), expected);
+    let e = e.expect("findings fail the run");
+    assert_eq!((e.code(), e.what()), (Code::S017, expected[0]));
+}
+
+#[track_caller]
+fn is_silent(c: Check, list: Vec<Json>) {
+    let (e, s) = check(c, storage(), list);
+    assert_eq!((e, findings(&s)), (None, vec![]));
+}
+
+#[test]
+fn fault_41_reads_of_unwritten_memory_are_reported_once_each() {
+    let list = vec![
+        copy("a", all(&S), all(&O)),
+        copy("b", all(&S), all(&O)),
+        inst("c", "TensorCopy", "DVE", json!([all(&P)]), json!([all(&R)]), json!({})),
+        copy("d", all(&N), all(&Q)),
+    ];
+    trips(
+        Check::Uninit,
+        list,
+        &[
+            "uninit: a reads memory of s (SB) that nothing wrote: partition 0, bytes 0..32",
+            "uninit: c reads memory of p (PSUM) that nothing wrote: partition 0, bytes 0..32",
+            "uninit: d reads memory of n (DRAM) that nothing wrote: partition 0, bytes 0..32",
+        ],
+    );
+}
+
+#[test]
+fn a_partly_written_tensor_names_its_writers() {
+    let half = |t: &T, at: i64| part(t, at, &[[4, 2], [1, 2]]);
+    let list = vec![copy("left", half(&X, 0), half(&S, 0)), copy("out", all(&S), all(&O))];
+    trips(
+        Check::Uninit,
+        list,
+        &[
+            "uninit: out reads memory of s (SB) that nothing wrote: partition 0, bytes 8..16; it was written in part by left",
+        ],
+    );
+    is_silent(Check::Uninit, vec![copy("left", half(&X, 0), half(&S, 0)), copy("out", half(&S, 0), half(&O, 0))]);
+    is_silent(
+        Check::Uninit,
+        vec![copy("l", half(&X, 0), half(&S, 0)), copy("r", half(&X, 2), half(&S, 2)), copy("out", all(&S), all(&O))],
+    );
+}
+
+#[test]
+fn an_instruction_may_be_allowed_to_read_unwritten_memory() {
+    let mut c = copy("a", all(&S), all(&O));
+    c["can_read_uninit"] = json!(true);
+    is_silent(Check::Uninit, vec![c]);
+    // Adding to unwritten memory reads it.
+    let mut add = copy("a", all(&X), all(&S));
+    add["cce_op"] = json!("add");
+    trips(
+        Check::Uninit,
+        vec![add],
+        &["uninit: a adds to memory of s (SB) that nothing wrote: partition 0, bytes 0..32"],
+    );
+}
+
+#[test]
+fn write_only_names_tensors_nobody_reads() {
+    let write = copy("w", all(&X), all(&S));
+    trips(Check::WriteOnly, vec![write.clone()], &["write-only: s is written, first by w, and never read"]);
+    is_silent(Check::WriteOnly, vec![write.clone(), copy("r", all(&S), all(&O))]);
+    is_silent(Check::WriteOnly, vec![copy("o", all(&X), all(&O))]);
+}
+
+#[test]
+fn an_alias_counts_as_a_reader() {
+    let mut list = storage();
+    list[3]["memorylocations"][0]["alias"] = json!([["s", 3]]);
+    let program = vec![copy("w", all(&X), all(&S)), copy("r", all(&R), all(&O))];
+    let (e, s) = check(Check::WriteOnly, list, program);
+    assert_eq!((e, findings(&s)), (None, vec![]));
+}
+
+fn placed(pinned_at: u64) -> Vec<Json> {
+    let mut list = storage();
+    for (k, at) in [(2, 0), (3, pinned_at), (4, 4096), (5, 0)] {
+        let l = &mut list[k]["memorylocations"][0];
+        l["allocated"] = json!(true);
+        l["addr"] = json!(at);
+    }
+    list[3]["memorylocations"][0]["pinned"] = json!(true);
+    list
+}
+
+#[test]
+fn pinned_memory_is_protected_under_every_name() {
+    let (e, s) = check(Check::Pinned, placed(64), vec![copy("w", all(&X), all(&R))]);
+    assert_eq!(findings(&s), ["pinned: w writes to the pinned r: partition 0, bytes 0..16"]);
+    assert_eq!(e.unwrap().place().tensor.as_deref(), Some("r"));
+    // s covers bytes 0..16 of every partition; r starts inside it.
+    let (_, s) = check(Check::Pinned, placed(12), vec![copy("w", all(&X), all(&S))]);
+    assert_eq!(findings(&s), ["pinned: w writes to the pinned r through s: partition 0, bytes 0..4"]);
+    // Near misses: a neighbour, a part that does not reach it, a read.
+    for (at, i) in [
+        (16, copy("w", all(&X), all(&S))),
+        (12, copy("w", part(&X, 0, &[[4, 2], [1, 3]]), part(&S, 0, &[[4, 2], [1, 3]]))),
+        (12, copy("w", all(&R), all(&O))),
+    ] {
+        let (e, s) = check(Check::Pinned, placed(at), vec![i]);
+        assert_eq!((e, findings(&s)), (None, vec![]), "pinned at {at}");
+    }
+}
+
+fn reciprocal(name: &str, from: &T, to: &T) -> Json {
+    inst(name, "Reciprocal", "DVE", json!([all(from)]), json!([all(to)]), json!({}))
+}
+
+#[test]
+fn nan_names_the_first_instruction_that_makes_one() {
+    let list = vec![
+        copy("a", all(&X), all(&S)),
+        reciprocal("b", &S, &R),
+        reciprocal("c", &R, &S),
+        copy("d", all(&S), all(&O)),
+    ];
+    trips(Check::Nan, list, &["nan: b makes inf in r: partition 0, bytes 8..12"]);
+    // Copying what is not finite makes nothing; neither do integers that look like NaN.
+    is_silent(Check::Nan, vec![copy("a", all(&S), all(&O))]);
+    is_silent(
+        Check::Nan,
+        vec![inst("m", "Memset", "DVE", json!([]), json!([all(&I)]), json!({"mode": "Const", "constant": -1}))],
+    );
+}
+
+#[test]
+fn d14_the_write_guard_reports_every_nan_that_is_written() {
+    let inf = vec![copy("a", all(&X), all(&S)), reciprocal("b", &S, &R)];
+    is_silent(Check::NanWrite, inf);
+    let nan = vec![
+        copy("a", all(&S), all(&R)),
+        copy("b", all(&R), all(&O)),
+        inst("m", "Memset", "DVE", json!([]), json!([all(&I)]), json!({"mode": "Const", "constant": -1})),
+    ];
+    trips(
+        Check::NanWrite,
+        nan,
+        &[
+            "nan-write: a writes NaN in r: partition 0, bytes 0..4",
+            "nan-write: b writes NaN in o: partition 0, bytes 0..4",
+        ],
+    );
+    let mut c = copy("a", all(&S), all(&O));
+    c["can_read_uninit"] = json!(true);
+    is_silent(Check::NanWrite, vec![c]);
+}
+
+#[test]
+fn descriptors_of_a_trigger_are_observed() {
+    let mut m = module(
+        storage(),
+        vec![inst("t", "DMATrigger", "DMA", json!([]), json!([]), json!({"queue": "q0", "dma_blocks": ["b0"]}))],
+    );
+    let d = inst("d", "DMADescriptorCopy", "DMA", json!([all(&S)]), json!([all(&O)]), json!({}));
+    m["queues"] = json!([{"name": "q0", "type": "DATA", "blocks": [{"name": "qb", "instructions": [
+        {"name": "b0", "opcode": "DMABlock", "engine": "DMA", "ins": [], "outs": [], "dma_trigger": "t",
+         "blocks": [{"name": "db", "instructions": [d]}]}]}]}]);
+    let mut sim = loaded(Simulator::builder().checks([Check::Uninit]), &m).unwrap();
+    let e = sim.run().unwrap_err();
+    assert_eq!((e.code(), e.place().instruction.as_deref()), (Code::S017, Some("d")));
+}
+
+#[test]
+fn outputs_never_written_and_inputs_modified_are_always_told() {
+    let mut sim = loaded(
+        Simulator::builder(),
+        &module(storage(), vec![copy("a", all(&X), all(&O)), copy("b", all(&O), all(&X))]),
+    )
+    .unwrap();
+    bind(&mut sim, "x", &[0.0; 8]);
+    let s = sim.run().unwrap();
+    let told: Vec<_> = s.diagnostics.iter().map(|d| (d.code, d.tensor.as_deref().unwrap())).collect();
+    assert_eq!(told, [("input-modified", "x"), ("output-never-written", "q")]);
+    assert_eq!(sim.place_of(&s.diagnostics[0]).instruction.as_deref(), Some("b"));
+}
+
+#[test]
+fn effects_are_the_resolved_operands() {
+    let list = vec![inst(
+        "v",
+        "TensorTensor",
+        "DVE",
+        json!([part(&X, 2, &[[4, 2], [1, 2]]), all(&S)]),
+        json!([all(&R)]),
+        json!({"op": "add"}),
+    )];
+    let mut sim = loaded(Simulator::builder(), &module(storage(), list)).unwrap();
+    let effects = sim.effects("v").unwrap();
+    let names: Vec<&str> = effects.iter().map(|e| sim.tensors()[e.location as usize].name.as_str()).collect();
+    assert_eq!(names, ["x", "s", "r"]);
+    assert_eq!(effects.iter().map(|e| e.access).collect::<Vec<_>>(), [Access::Read, Access::Read, Access::Write]);
+    let runs = |k: usize| {
+        let mut out = Vec::new();
+        effects[k].runs(|lo, hi| out.push((lo, hi)));
+        out
+    };
+    assert_eq!(runs(0), [(8, 16), (24, 32)]);
+    assert_eq!(runs(2), [(0, 32)]);
+    assert_eq!(sim.effects("nobody").unwrap_err().code(), Code::F006);
+}
+
+#[test]
+fn the_trace_tells_every_instruction_in_the_reference_order() {
+    let rows = Arc::new(Mutex::new(Vec::new()));
+    let to = Arc::clone(&rows);
+    let sink =
+        TraceSink::new(move |r| to.lock().unwrap().push((r.tick, r.instruction.to_string(), r.opcode, r.output_hash)));
+    let list = vec![
+        copy("a", all(&X), all(&S)),
+        copy("b", all(&S), all(&O)),
+        inst("n", "NoOp", "SP", json!([]), json!([]), json!({})),
+    ];
+    let mut sim = loaded(Simulator::builder().trace(sink), &module(storage(), list)).unwrap();
+    bind(&mut sim, "x", &[1.0; 8]);
+    sim.run().unwrap();
+    let rows = rows.lock().unwrap();
+    let names: Vec<&str> = rows.iter().map(|r| r.1.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert!(rows[0].0 < rows[1].0, "one instruction per tick");
+    assert_eq!(rows[0].3, rows[1].3, "same bytes, same hash");
+    let fnv = [1.0f32; 8]
+        .iter()
+        .flat_map(|v| v.to_le_bytes())
+        .fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    assert_eq!(rows[0].3, fnv);
+}
+
+#[test]
+fn a_dump_holds_the_value_behind_the_last_execution() {
+    let body = inst("acc", "TensorTensor", "DVE", json!([all(&S), all(&X)]), json!([all(&S)]), json!({"op": "add"}));
+    let l = json!({"name": "l", "opcode": "Loop", "engine": "ALL", "ins": [], "outs": [],
+        "LoopAxis": {"name": "k", "lb": 0, "ub": 3, "stride": 1}, "blocks": [{"name": "body", "instructions": [body]}]});
+    let zero = |n: &str| inst(n, "Memset", "DVE", json!([]), json!([all(&S)]), json!({"mode": "Const", "constant": 0}));
+    let program = module(storage(), vec![zero("z"), l, zero("end")]);
+    let builder = Simulator::builder().dump("s", "acc").dump("s", "z");
+    let mut sim = loaded(builder, &program).unwrap();
+    bind(&mut sim, "x", &[2.0; 8]);
+    sim.run().unwrap();
+    let dumps = sim.dumps();
+    assert_eq!((dumps[0].executions, dumps[1].executions), (3, 1));
+    assert_eq!(dumps[0].bytes, [6.0f32; 8].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>());
+    assert_eq!(dumps[1].bytes, [0; 32]);
+    let e = loaded(Simulator::builder().dump("s", "nobody"), &program).err().unwrap();
+    assert_eq!((e.code(), e.what()), (Code::F006, "the program has no instruction named nobody"));
+}

@@ -1,0 +1,85 @@
+//! Options that look at a run: `--check`, `--trace`, `--dump`, `--tensor-map`.
+
+mod common;
+
+use common::*;
+
+const RUN: &[&str] = &["run", "p.json", "--input", "x=x.npy"];
+
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    RUN.iter().copied().chain(more.iter().copied()).collect()
+}
+
+/// o = t = x, where t is an internal tensor that two copies fill.
+fn staged() -> Sandbox {
+    let s = ready();
+    let allocations = [
+        dram("x", "ExternalInput", "float32", [2, 2], 4, ""),
+        dram("t", "Internal", "float32", [2, 2], 4, ""),
+        dram("o", "ExternalOutput", "float32", [2, 2], 4, ""),
+    ];
+    let f = "float32";
+    s.write("p.json", module(&allocations, &[copy("I-0", "x", "t", f), copy("I-1", "t", "o", f)]));
+    s
+}
+
+#[test]
+fn findings_of_checkers_end_the_run_with_3() {
+    let s = ready();
+    let allocations = [
+        dram("x", "ExternalInput", "float32", [2, 2], 4, ""),
+        dram("t", "Internal", "float32", [2, 2], 4, ""),
+        dram("o", "ExternalOutput", "float32", [2, 2], 4, ""),
+    ];
+    let f = "float32";
+    s.write("p.json", module(&allocations, &[copy("I-0", "t", "o", f), copy("I-1", "x", "t", f)]));
+    s.birsim(RUN).exits(0);
+    let ran = s.birsim(&with(&["--check", "uninit,nan-write", "--report", "r.json"]));
+    ran.exits(3).says("BIR-S017", "uninit: I-0 reads memory of t (DRAM) that nothing wrote");
+    assert!(ran.stderr.contains("nan-write: I-0 writes NaN in o"), "{}", ran.stderr);
+    let report = s.report("r.json");
+    let codes: Vec<&str> =
+        report["diagnostics"].as_array().unwrap().iter().map(|d| d["code"].as_str().unwrap()).collect();
+    assert_eq!(codes, ["uninit", "nan-write", "BIR-S017"]);
+    s.birsim(&with(&["--check", "write-only,pinned"])).exits(0);
+    let usage = s.birsim(&with(&["--check", "everything"]));
+    usage.exits(2);
+    assert!(usage.stderr.contains("checkers are uninit, nan, nan-write, write-only, pinned"), "{}", usage.stderr);
+}
+
+#[test]
+fn the_trace_has_one_line_per_instruction() {
+    let s = staged();
+    s.birsim(&with(&["--trace", "t.jsonl"])).exits(0);
+    let text = std::fs::read_to_string(s.path("t.jsonl")).unwrap();
+    let rows: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let names: Vec<&str> = rows.iter().map(|r| r["instruction"].as_str().unwrap()).collect();
+    assert_eq!(names, ["I-0", "I-1"]);
+    assert_eq!((&rows[0]["engine"], &rows[0]["opcode"]), (&"DMA".into(), &"DMACopy".into()));
+    assert_eq!(rows[0]["output_hash"], rows[1]["output_hash"], "the same bytes");
+    s.birsim(&with(&["--trace", "nowhere/t.jsonl"])).exits(2).says("BIR-F007", "cannot write the trace");
+}
+
+#[test]
+fn dumps_show_a_tensor_at_a_point() {
+    let s = staged();
+    s.birsim(&with(&["--dump", "o@I-0", "--dump", "t", "--dump", "t@I-0=here.npy"])).exits(0);
+    assert_eq!(s.list("birsim-out"), ["o-birsim.npy", "o@I-0-dump.npy", "t-dump.npy"]);
+    let tail = |name: &str| std::fs::read(s.path(name)).unwrap()[128..].to_vec();
+    assert_eq!(tail("birsim-out/o@I-0-dump.npy"), [0xFF; 16], "o was not written yet");
+    assert_eq!(tail("birsim-out/t-dump.npy"), f32s(&[1.0, 2.0, 3.0, 4.0]));
+    assert_eq!(tail("here.npy"), tail("birsim-out/t-dump.npy"));
+    s.birsim(&with(&["--dump", "t@I-9"])).exits(2).says("BIR-F006", "no instruction named I-9");
+    s.birsim(&with(&["--dump", "zz"])).exits(2).says("BIR-F006", "zz");
+    s.birsim(&with(&["--dump", "t@"])).exits(2);
+}
+
+#[test]
+fn a_tensor_map_is_read_and_checked() {
+    let s = staged();
+    s.write("m.json", "{}");
+    s.birsim(&with(&["--tensor-map", "m.json"])).exits(0);
+    s.write("m.json", r#"{"q": {"partition_offset": 0, "free_offset": 0}}"#);
+    s.birsim(&with(&["--tensor-map", "m.json"])).exits(2).says("BIR-F006", "places q");
+    s.birsim(&with(&["--tensor-map", "none.json"])).exits(2).says("BIR-F001", "tensor map");
+}
