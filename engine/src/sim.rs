@@ -742,8 +742,9 @@ impl Core {
         let states: Vec<LocationState> = query.iter(world).copied().collect();
         let program = world.resource::<Program>();
         let mut out = Vec::new();
-        // Of several cores one may write what another declares; whoever runs them judges.
-        if world.resource::<Settings>().cores > 1 {
+        // Of several cores one may write what another declares; whoever runs them judges. A run that broke off is
+        // not expected to have written anything.
+        if world.resource::<Settings>().cores > 1 || !world.resource::<ProgramCounter>().finished {
             return out;
         }
         for (meta, state) in program.locations.iter().zip(states) {
