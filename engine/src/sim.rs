@@ -369,6 +369,7 @@ impl Simulator {
 
     /// Appends a block to the entry function, with the storage it declares. It runs with the next [`Simulator::run`].
     pub fn append_block(&mut self, storages: &[Storage], block: &Block) -> Result<()> {
+        crate::ir::validate::check_piece(storages, block)?;
         let core = self.core.as_mut().ok_or_else(not_loaded)?;
         let mut program = core.world.resource_mut::<Program>();
         core.compiler.append(&mut program, storages, block)?;

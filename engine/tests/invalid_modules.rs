@@ -202,6 +202,34 @@ fn d1_a_pattern_dtype_must_divide_the_row() {
 }
 
 #[test]
+fn an_appended_block_is_checked_but_for_its_names() {
+    use birsim_engine::ir::{Engine, Instruction, Opcode, validate::check_piece};
+    let module = read(VALID.as_bytes()).unwrap();
+    let mut block = module.functions[0].blocks[1].clone();
+    assert!(check_piece(&[], &block).is_ok(), "names of the program are not known here");
+    block.instructions.push(Instruction::new("lonely", Opcode::Max, Engine::Dve));
+    let e = check_piece(&module.functions[0].allocations, &block).unwrap_err();
+    assert_eq!(
+        summary(&e),
+        "J009: Max takes 1 operand in `ins` (in) | block Block2, instruction lonely (Max), operand ins | 0"
+    );
+}
+
+#[test]
+fn near_misses_are_suggested() {
+    for (pointer, replacement, expected) in [
+        ("@load/opcode", "\"load\"", "did you mean Load? `birsim ops` lists all"),
+        ("@load/ins/0/memsetref", "\"y_set\"", "did you mean b_set?"),
+        ("@save/ins/0/memref", "\"b_sub\"", "did you mean b_sub0?"),
+        ("@branch/ins/0/regref", "\"R0\"", "did you mean r0?"),
+        ("@save/ins/0/memref", "\"something_else\"", "declare the object or correct the name"),
+    ] {
+        let e = errors(&damaged(pointer, replacement)).remove(0);
+        assert_eq!(e.advice_text(), expected, "{e}");
+    }
+}
+
+#[test]
 fn d35_degenerate_loops_are_valid() {
     for (pointer, replacement) in
         [("@loop/LoopAxis/stride", "0"), ("@loop/LoopAxis/ub", "0"), ("@loop/LoopAxis/lb", "9")]
@@ -348,11 +376,11 @@ const ROWS: &[(&str, &str, &str)] = &[
     ("@load/engine_id", "-1",
         "J002: expected an unsigned 32-bit integer | function main, block Block1, instruction load (Load), operand engine_id | integer `-1`"),
     ("@load/ins", "[]",
-        "J009: Load takes 1 operands in `ins` (in) | function main, block Block1, instruction load (Load), operand ins | 0"),
+        "J009: Load takes 1 operand in `ins` (in) | function main, block Block1, instruction load (Load), operand ins | 0"),
     ("@load/ins", "{}",
         "J002: expected a list | function main, block Block1, instruction load (Load), operand ins | map"),
     ("+@load/ins", r#"{"kind": "physical_ap", "memref": "x", "dtype": "float32", "ap": [[8, 4], [1, 8]]}"#,
-        "J009: Load takes 1 operands in `ins` (in) | function main, block Block1, instruction load (Load), operand ins | 2"),
+        "J009: Load takes 1 operand in `ins` (in) | function main, block Block1, instruction load (Load), operand ins | 2"),
     ("@load/ins/0/kind", r#""abstract_ap""#,
         "J005: an operand's kind is physical_ap, symbolic_ap, symbolic_pwap, register_ap, imm_value, symbolic_imm_value, imm_array or register_access | function main, block Block1, instruction load (Load), operand ins[0].kind | abstract_ap"),
     ("@load/ins/0/kind", "",
@@ -430,7 +458,7 @@ const ROWS: &[(&str, &str, &str)] = &[
     ("@scale/dependencies", r#"[["load", "Weak"]]"#,
         "J005: EdgeKind has no such value | function main, block Block1, instruction scale (TensorScalar), operand dependencies | Weak"),
     ("@product/outs", "[]",
-        "J009: Matmult takes 1 operands in `outs` (out) | function main, block Block1, instruction product (Matmult), operand outs | 0"),
+        "J009: Matmult takes 1 operand in `outs` (out) | function main, block Block1, instruction product (Matmult), operand outs | 0"),
     ("@product/accumulation_flag", "5",
         "J011: an accumulation flag is 0, 1, 2, 3, 4 or 6 | function main, block Block1, instruction product (Matmult), operand accumulation_flag | 5"),
     ("@product/accumulation_flag", "256",

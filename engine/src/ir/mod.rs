@@ -4,6 +4,7 @@ pub mod enums;
 pub mod expr;
 pub mod listing;
 pub mod module;
+pub mod nearest;
 pub mod opcodes;
 pub mod operand;
 pub mod storage;

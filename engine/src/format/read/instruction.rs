@@ -7,6 +7,7 @@ use super::module::BlockSeed;
 use super::operand::OperandSeed;
 use super::scalar::{Int, Key, Name, Text, U32, keep, list, record, records, value};
 use super::sync::{Sync, Update, Wait};
+use crate::ir::nearest::nearest;
 use crate::ir::{Dependency, EdgeKind, Engine, Extra, Instruction, Opcode, Operand, SourceLocation, Value};
 use birsim_kernels::{Code, Error};
 use serde::de::{self, DeserializeSeed, Deserializer, SeqAccess, Visitor};
@@ -227,8 +228,14 @@ impl<'de> Visitor<'de> for OpcodeSeed<'_> {
     }
 
     fn visit_str<E: de::Error>(self, v: &str) -> Result<Opcode, E> {
-        Opcode::from_name(v)
-            .ok_or_else(|| self.0.fail_with(Error::new(Code::J004, "no InstructionType has this name").received(v)))
+        Opcode::from_name(v).ok_or_else(|| {
+            let e = Error::new(Code::J004, "no InstructionType has this name").received(v);
+            let close = nearest(v, Opcode::all().map(Opcode::name));
+            self.0.fail_with(match close {
+                Some(name) => e.advice(format!("did you mean {name}? `birsim ops` lists all")),
+                None => e,
+            })
+        })
     }
 
     fn visit_u64<E: de::Error>(self, v: u64) -> Result<Opcode, E> {

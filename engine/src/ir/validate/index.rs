@@ -54,6 +54,14 @@ impl<'m> Scope<'m> {
         scope
     }
 
+    pub fn set_names(&self) -> impl Iterator<Item = &'m str> {
+        self.sets.keys().copied()
+    }
+
+    pub fn location_names(&self) -> impl Iterator<Item = &'m str> {
+        self.locations.keys().copied()
+    }
+
     pub fn set(&self, name: &str) -> Option<&'m LocationSet> {
         self.sets.get(name).copied()
     }

@@ -11,7 +11,7 @@ mod references;
 mod storage;
 mod sync;
 
-use super::{Block, Function, Instruction, Module, Value};
+use super::{Block, Function, Instruction, Module, Storage, Value};
 use birsim_kernels::{Code, Error, Result};
 use index::Index;
 
@@ -39,6 +39,16 @@ pub fn validate(module: &Module) -> Result<(), Vec<Error>> {
 pub fn check(module: &Module) -> Result<()> {
     let mut walk = Walk::new(module, true, 1);
     walk.module();
+    walk.errors.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Checks one more block of a running program, with the storage it declares: all but names, which only the machine knows.
+pub fn check_piece(storages: &[Storage], block: &Block) -> Result<()> {
+    let nothing = Module::new(None);
+    let mut walk = Walk::new(&nothing, true, 1);
+    walk.names = false;
+    walk.storage(storages);
+    walk.blocks(std::slice::from_ref(block));
     walk.errors.into_iter().next().map_or(Ok(()), Err)
 }
 
@@ -72,6 +82,8 @@ struct Walk<'m> {
     index: Index<'m>,
     /// Everything, or names only.
     full: bool,
+    /// References are checked.
+    names: bool,
     limit: usize,
     errors: Vec<Error>,
     function: Option<&'m str>,
@@ -90,6 +102,7 @@ impl<'m> Walk<'m> {
             module,
             index: Index::new(module),
             full,
+            names: true,
             limit,
             errors: Vec::new(),
             function: None,
@@ -172,7 +185,7 @@ impl<'m> Walk<'m> {
     }
 
     fn function_itself(&mut self, function: &'m Function) {
-        self.storage(function);
+        self.storage(&function.allocations);
         self.function_references(function);
     }
 
@@ -186,7 +199,9 @@ impl<'m> Walk<'m> {
         self.unique("block", blocks.iter().map(|b| b.name.as_str()));
         for block in blocks {
             self.block = Some(&block.name);
-            self.block_arguments(block);
+            if self.names {
+                self.block_arguments(block);
+            }
             for i in &block.instructions {
                 if self.done() {
                     break;
@@ -202,7 +217,9 @@ impl<'m> Walk<'m> {
         if self.full && !self.instruction_itself(i) {
             return;
         }
-        self.references(i);
+        if self.names {
+            self.references(i);
+        }
         if i.blocks.is_empty() {
             return;
         }

@@ -61,7 +61,8 @@ impl<'m> Walk<'m> {
             };
             let names: Vec<&str> = parsed().map(|r| r.name).collect();
             let roles = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
-            let e = Error::new(Code::J009, format!("{} takes {expected} operands in `{list}`{roles}", i.opcode));
+            let s = if expected == "1" { "" } else { "s" };
+            let e = Error::new(Code::J009, format!("{} takes {expected} operand{s} in `{list}`{roles}", i.opcode));
             return self.fault(i, Slot::Key(list), e.received(got));
         }
         for (n, o) in operands.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use super::index::Found;
 use super::{Slot, Walk};
+use crate::ir::nearest::nearest;
 use crate::ir::{Block, Expr, Function, Instruction, Opcode, Operand, Storage, Value};
 use birsim_kernels::{Code, Error};
 
@@ -141,7 +142,8 @@ impl<'m> Walk<'m> {
         memsetref: &str,
         by_set: bool,
     ) {
-        let e = match self.find(operand, memref, memsetref) {
+        let mut known = Vec::new();
+        let mut e = match self.find(operand, memref, memsetref) {
             Found::One(_) => return,
             Found::Set(set) if by_set || set.locations.len() == 1 => return,
             Found::Set(set) => dangling(
@@ -151,15 +153,33 @@ impl<'m> Walk<'m> {
             Found::Ambiguous => dangling(format!("several tensor sets have a location named {memref}"), memref)
                 .advice("name the set in `memsetref`"),
             Found::NoSet if memsetref.is_empty() => dangling("the operand names no memory location", ""),
-            Found::NoSet => dangling(format!("there is no tensor set named {memsetref}"), memsetref),
+            Found::NoSet => {
+                known = self.visible().flat_map(|s| s.set_names()).collect();
+                dangling(format!("there is no tensor set named {memsetref}"), memsetref)
+            }
             Found::NoLocation if memsetref.is_empty() => {
+                known = self.visible().flat_map(|s| s.location_names()).collect();
                 dangling(format!("there is no memory location named {memref}"), memref)
             }
             Found::NoLocation => {
                 dangling(format!("the tensor set {memsetref} has no memory location named {memref}"), memref)
             }
         };
+        let wanted = if memref.is_empty() || matches!(e.received_value(), Some(v) if v == memsetref) {
+            memsetref
+        } else {
+            memref
+        };
+        if let Some(name) = nearest(wanted, known.into_iter()) {
+            e = e.advice(format!("did you mean {name}?"));
+        }
         self.fault(i, slot, e);
+    }
+
+    /// Scopes that the current place sees.
+    fn visible(&self) -> impl Iterator<Item = &super::index::Scope<'m>> {
+        let own = self.scope;
+        self.index.scopes.iter().enumerate().filter(move |(n, _)| own.is_none_or(|o| o == *n)).map(|(_, s)| s)
     }
 
     fn has_register(&self, name: &str) -> bool {
@@ -175,7 +195,11 @@ impl<'m> Walk<'m> {
 
     fn register_reference(&mut self, i: &'m Instruction, slot: Slot, name: &str) {
         if !self.has_register(name) {
-            self.fault(i, slot, dangling(format!("there is no register named {name} in this function"), name));
+            let mut e = dangling(format!("there is no register named {name} in this function"), name);
+            if let Some(close) = nearest(name, self.visible().flat_map(|s| s.registers.keys().copied())) {
+                e = e.advice(format!("did you mean {close}?"));
+            }
+            self.fault(i, slot, e);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Storage records: shapes and sizes that a machine can address (`bir-json.md` 4).
 
 use super::Walk;
-use crate::ir::{Function, Location, LocationSet, MemoryType, RegisterDecl, Storage, TensorKind};
+use crate::ir::{Location, LocationSet, MemoryType, RegisterDecl, Storage, TensorKind};
 use birsim_kernels::{Code, Error};
 
 /// No tensor is larger; device memory is a fraction of it.
@@ -19,9 +19,9 @@ fn product(dims: &[u64]) -> Option<u64> {
 }
 
 impl<'m> Walk<'m> {
-    pub(super) fn storage(&mut self, function: &'m Function) {
-        let sets = || function.allocations.iter().filter_map(|s| if let Storage::Set(s) = s { Some(s) } else { None });
-        let registers = function.allocations.iter().filter_map(|s| match s {
+    pub(super) fn storage(&mut self, allocations: &'m [Storage]) {
+        let sets = || allocations.iter().filter_map(|s| if let Storage::Set(s) = s { Some(s) } else { None });
+        let registers = allocations.iter().filter_map(|s| match s {
             Storage::Register(r) => Some(r),
             Storage::Set(_) => None,
         });
