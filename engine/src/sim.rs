@@ -784,6 +784,9 @@ impl Core {
                     .received(format!("more than {max}")),
             ));
         }
+        if limits.cancel.as_ref().is_some_and(|c| c.load(std::sync::atomic::Ordering::Relaxed)) {
+            return Err(place(Error::new(Code::S009, "the run was interrupted")));
+        }
         // Looking at the clock costs as much as a small tick.
         if run.stats.ticks.is_multiple_of(64) {
             if let Some(p) = &limits.progress {
@@ -791,9 +794,6 @@ impl Core {
             }
             if limits.deadline.is_some_and(|d| Instant::now() >= d) {
                 return Err(place(Error::new(Code::S009, "the run takes longer than --timeout allows")));
-            }
-            if limits.cancel.as_ref().is_some_and(|c| c.load(std::sync::atomic::Ordering::Relaxed)) {
-                return Err(place(Error::new(Code::S009, "the run was interrupted")));
             }
         }
         Ok(())

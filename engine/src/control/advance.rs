@@ -104,11 +104,12 @@ impl Flow<'_> {
         }
     }
 
-    /// Executes the control part of an issued row: terminators record where control goes next.
-    pub fn control_row(&mut self, row: u32) -> Result<()> {
+    /// Executes the control part of an issued row: terminators record where control goes next. False when a predicate
+    /// says no.
+    pub fn control_row(&mut self, row: u32) -> Result<bool> {
         let inst = &self.program.insts[row as usize];
         if !predicates_hold(&inst.predicates, &self.env())? {
-            return Ok(());
+            return Ok(false);
         }
         match &inst.control {
             Control::Jump(b) => self.pc.next = Next::Block(*b),
@@ -146,7 +147,7 @@ impl Flow<'_> {
             }
             _ => {}
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The segment's engines are done and its join, if any, has executed: go on.

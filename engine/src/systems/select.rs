@@ -234,13 +234,18 @@ impl Poll<'_> {
 
     /// Barriers and exits that stand in the engines' own queues run when every engine with work has arrived.
     fn rendezvous(&mut self) -> bool {
-        let waiting: Vec<usize> = (0..QUEUES).filter(|e| self.cursors[*e].next < self.cursors[*e].end).collect();
-        let head = |e: usize| self.ops[self.cursors[e].next as usize].opcode;
-        let Some(op) = waiting.first().map(|e| head(*e)) else { return false };
+        let cursors = &*self.cursors;
+        let waiting = (0..QUEUES).filter(|e| cursors[*e].next < cursors[*e].end);
+        let head = |e: usize| self.ops[cursors[e].next as usize].opcode;
+        let Some(op) = waiting.clone().next().map(head) else { return false };
         let all =
-            joins_alone(op) && waiting.iter().all(|e| head(*e) == op && self.blocked(self.cursors[*e].next).is_none());
+            joins_alone(op) && waiting.clone().all(|e| head(e) == op && self.blocked(self.cursors[e].next).is_none());
         if all {
-            waiting.into_iter().for_each(|e| self.issue_head(e));
+            for e in 0..QUEUES {
+                if self.cursors[e].next < self.cursors[e].end {
+                    self.issue_head(e);
+                }
+            }
         }
         all
     }

@@ -52,10 +52,8 @@ pub(super) fn update(
     publish.clear();
     for row in &issue.rows {
         let inst = &program.insts[*row as usize];
+        let mut acted = true;
         if !matches!(inst.control, Control::None) {
-            if let Control::Rewind { triggers, .. } = &inst.control {
-                triggers.iter().for_each(|t| fires[*t as usize] = FireCount(0));
-            }
             let mut flow = Flow {
                 program: &program,
                 settings: &settings,
@@ -70,14 +68,23 @@ pub(super) fn update(
                 run,
                 publish: &mut publish,
             };
-            if let Err(e) = flow.control_row(*row) {
-                run.fault.get_or_insert(program.locate(e, *row));
-                return;
+            acted = match flow.control_row(*row) {
+                Ok(acted) => acted,
+                Err(e) => {
+                    run.fault.get_or_insert(program.locate(e, *row));
+                    return;
+                }
+            };
+            if let (true, Control::Rewind { triggers, .. }) = (acted, &inst.control) {
+                triggers.iter().for_each(|t| fires[*t as usize] = FireCount(0));
             }
         }
         if by_sync && !owns_updates(inst.opcode) {
             let out = banks.publish(&program, &syncs[*row as usize], &mut outbox.0);
-            let out = out.and_then(|()| trigger_updates(&program, inst, fires, &mut banks, &mut outbox.0));
+            let out = out.and_then(|()| match acted {
+                true => trigger_updates(&program, inst, fires, &mut banks, &mut outbox.0),
+                false => Ok(()),
+            });
             if let Err(e) = out {
                 run.fault.get_or_insert(program.locate(e, *row));
                 return;

@@ -875,6 +875,8 @@ fn expand_parallel(list: &[Instruction]) -> Result<Vec<Cow<'_, Instruction>>> {
             out.push(Cow::Borrowed(i));
             continue;
         }
+        // The loop waits before its first instruction and signals after its last one.
+        let mut inside = Vec::new();
         for b in &i.blocks {
             for inner in expand_parallel(&b.instructions)? {
                 if inner.opcode.is_terminator() {
@@ -882,16 +884,27 @@ fn expand_parallel(list: &[Instruction]) -> Result<Vec<Cow<'_, Instruction>>> {
                         .received(inner.opcode)
                         .at(|p| p.instruction = Some(inner.name.clone())));
                 }
-                let mut shell = i.clone();
-                shell.set("isParallel", Value::Bool(false));
-                shell.blocks = vec![Block {
-                    name: b.name.clone(),
-                    arguments: Vec::new(),
-                    instructions: vec![inner.into_owned()],
-                    extra: Default::default(),
-                }];
-                out.push(Cow::Owned(shell));
+                inside.push((b.name.as_str(), Some(inner.into_owned())));
             }
+        }
+        if inside.is_empty() {
+            inside.push(("", None));
+        }
+        let last = inside.len() - 1;
+        let mut bare = Instruction { blocks: Vec::new(), ..i.clone() };
+        bare.set("isParallel", Value::Bool(false));
+        for (k, (name, inner)) in inside.into_iter().enumerate() {
+            let mut shell = bare.clone();
+            if k > 0 {
+                shell.sync.on_wait.clear();
+            }
+            if k < last {
+                shell.sync.on_update.clear();
+            }
+            let instructions: Vec<Instruction> = inner.into_iter().collect();
+            shell.blocks =
+                vec![Block { name: name.to_string(), arguments: Vec::new(), instructions, extra: Default::default() }];
+            out.push(Cow::Owned(shell));
         }
     }
     Ok(out)

@@ -210,7 +210,9 @@ pub fn declare(
                 }
             }
             Storage::Register(r) => {
-                let e = r.engine as usize;
+                // A register without an engine lies in the file all engines share.
+                let engine = if r.engine == ir::Engine::Unassigned { ir::Engine::All } else { r.engine };
+                let e = engine as usize;
                 let physical = r.reg_id >= 0;
                 let wide = r.num_physical_regs == 2;
                 let slot = if physical {
@@ -223,7 +225,7 @@ pub fn declare(
                     layout.symbolic[e] += 1;
                     layout.symbolic[e] - 1
                 };
-                let reg = RegRef { engine: r.engine, slot, physical, wide, signed: r.dtype.is_signed() };
+                let reg = RegRef { engine, slot, physical, wide, signed: r.dtype.is_signed() };
                 program.registers.push((r.name.as_str().into(), reg));
                 if scope.registers.insert(r.name.clone(), reg).is_some() {
                     return Err(duplicate("register", &r.name));
