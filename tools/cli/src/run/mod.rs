@@ -1,6 +1,7 @@
 //! `birsim run`: from the command line to the verdict.
 
 mod folder;
+mod interrupt;
 mod junit;
 mod outputs;
 mod progress;
@@ -158,7 +159,7 @@ fn builder(args: &Run, profile: Profile, counter: &Arc<AtomicU64>) -> birsim_eng
         max_instructions: args.max_instructions,
         deadline: args.timeout.and_then(|t| Instant::now().checked_add(t)),
         progress: Some(Arc::clone(counter)),
-        ..Limits::default()
+        cancel: Some(interrupt::flag()),
     };
     let mut builder = Simulator::builder()
         .order(match args.order {
