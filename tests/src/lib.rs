@@ -1,4 +1,7 @@
 //! Helpers of the cross-crate tests.
 
+pub mod build;
 pub mod cases;
+pub mod generate;
+pub mod interpret;
 pub mod klr;

@@ -1,0 +1,262 @@
+//! Generated programs: every schedule and a plain interpreter agree in memory, registers, semaphores and faults.
+
+use birsim_engine::exec::read_register;
+use birsim_engine::ir::{Module, Storage};
+use birsim_engine::world::{Program, RegisterFile, SemValue};
+use birsim_engine::{MemMode, Schedule, Simulator};
+use birsim_tests::generate::{Fault, generate, without};
+use birsim_tests::interpret::{Plain, Stop};
+use std::collections::BTreeMap;
+
+/// What can be seen of a machine after a run.
+#[derive(PartialEq)]
+struct Seen {
+    tensors: BTreeMap<String, Vec<u8>>,
+    registers: BTreeMap<String, u64>,
+    semaphores: Vec<u32>,
+}
+
+type Outcome = Result<Seen, Stop>;
+
+fn sets(m: &Module) -> Vec<(String, String, String, u64)> {
+    let mut out = Vec::new();
+    for f in &m.functions {
+        for s in &f.allocations {
+            let Storage::Set(set) = s else { continue };
+            if f.arguments.contains(&set.name) {
+                continue;
+            }
+            let l = &set.locations[0];
+            out.push((f.name.clone(), set.name.clone(), l.name.clone(), l.dims[0] * l.dims[1]));
+        }
+    }
+    out
+}
+
+/// Start values: small numbers, none of them zero, int32 where the tensor holds integers.
+fn start(name: &str, bytes: u64) -> Vec<u8> {
+    let word = |k: u64| match name {
+        "n" => (k as i32 - 4).to_le_bytes(),
+        _ => ((k * 7 % 5 + 1) as f32).to_le_bytes(),
+    };
+    (0..bytes / 4).flat_map(word).collect()
+}
+
+fn engine(m: &Module, physical: bool, schedule: Schedule) -> Outcome {
+    let mode = if physical { MemMode::Physical } else { MemMode::Symbolic };
+    let stop = |e: birsim_engine::Error| (e.code().to_string(), e.place().instruction.clone().unwrap_or_default());
+    let mut sim = Simulator::builder().threads(1).mem_mode(mode).schedule(schedule).build().map_err(stop)?;
+    sim.load(m).map_err(stop)?;
+    for (_, _, name, bytes) in sets(m).iter().filter(|(f, ..)| f == "main") {
+        sim.bind(name, &start(name, *bytes)).map_err(stop)?;
+    }
+    sim.run().map_err(stop)?;
+    let mut tensors = BTreeMap::new();
+    for (_, set, name, _) in sets(m) {
+        tensors.insert(set, sim.output(&name).map_err(stop)?);
+    }
+    let world = sim.world_mut().expect("a program is loaded");
+    let files: Vec<RegisterFile> = world.query::<&RegisterFile>().iter(world).cloned().collect();
+    let semaphores = world.query::<&SemValue>().iter(world).map(|s| s.0).collect();
+    let named = world.resource::<Program>().registers.iter();
+    let registers = named.map(|(n, r)| (n.to_string(), read_register(&files, *r) as u64)).collect();
+    Ok(Seen { tensors, registers, semaphores })
+}
+
+fn plain(m: &Module, physical: bool, coverage: &mut BTreeMap<String, u64>) -> Outcome {
+    let mut p = started(m, physical);
+    let ran = p.run();
+    for (k, n) in std::mem::take(&mut p.coverage) {
+        *coverage.entry(k).or_default() += n;
+    }
+    ran?;
+    finished(m, &p)
+}
+
+fn started(m: &Module, physical: bool) -> Plain<'_> {
+    let mut p = Plain::new(m, physical);
+    for (_, set, name, bytes) in sets(m).iter().filter(|(f, ..)| f == "main") {
+        p.bind(set, &start(name, *bytes));
+    }
+    p
+}
+
+fn finished(m: &Module, p: &Plain) -> Outcome {
+    let tensors = sets(m).into_iter().map(|(f, set, ..)| (set.clone(), p.tensor(&f, &set))).collect();
+    let mut registers = BTreeMap::new();
+    for f in &m.functions {
+        for s in &f.allocations {
+            if let Storage::Register(r) = s {
+                registers.insert(r.name.clone(), p.register(f, &r.name) as u64);
+            }
+        }
+    }
+    Ok(Seen { tensors, registers, semaphores: p.semaphores.clone() })
+}
+
+/// The first thing two outcomes differ in.
+fn difference(want: &Outcome, got: &Outcome) -> Option<String> {
+    let (want, got) = match (want, got) {
+        (Err(a), Err(b)) if a == b => return None,
+        (Err(a), Err(b)) => return Some(format!("stops with {b:?}, not {a:?}")),
+        (Err(a), Ok(_)) => return Some(format!("does not stop with {a:?}")),
+        (Ok(_), Err(b)) => return Some(format!("stops with {b:?}")),
+        (Ok(a), Ok(b)) => (a, b),
+    };
+    for (name, bytes) in &want.tensors {
+        if let Some(at) = bytes.iter().zip(&got.tensors[name]).position(|(a, b)| a != b) {
+            let word = |b: &[u8]| f32::from_le_bytes(b[at / 4 * 4..][..4].try_into().expect("four bytes"));
+            let (a, b) = (word(bytes), word(&got.tensors[name]));
+            return Some(format!("element {} of {name} is {b}, not {a}", at / 4));
+        }
+    }
+    let registers = want.registers.iter().find(|(n, v)| got.registers[*n] != **v);
+    if let Some((n, v)) = registers {
+        return Some(format!("register {n} is {}, not {v}", got.registers[n]));
+    }
+    let id = want.semaphores.iter().zip(&got.semaphores).position(|(a, b)| a != b)?;
+    Some(format!("semaphore {id} is {}, not {}", got.semaphores[id], want.semaphores[id]))
+}
+
+/// Checks one program under every schedule.
+#[track_caller]
+fn agree(seed: u64, physical: bool, fault: Fault, seeds: u64, coverage: &mut BTreeMap<String, u64>) {
+    let g = generate(seed, physical, fault);
+    let want = plain(&g.module, physical, coverage);
+    assert_eq!(want.is_err(), fault != Fault::None, "program {seed}");
+    let schedules = [Schedule::Window, Schedule::Reference].into_iter().chain((0..seeds).map(Schedule::Seeded));
+    for schedule in schedules {
+        let got = engine(&g.module, physical, schedule);
+        if let Some(what) = difference(&want, &got) {
+            panic!("program {seed} (physical: {physical}) under {schedule:?}: {what}");
+        }
+    }
+}
+
+/// Runs the work on both cores of a small machine.
+fn each(seeds: std::ops::Range<u64>, f: impl Fn(u64, &mut BTreeMap<String, u64>) + Sync) -> BTreeMap<String, u64> {
+    let next = std::sync::atomic::AtomicU64::new(seeds.start);
+    let mut all = BTreeMap::new();
+    std::thread::scope(|s| {
+        let work = || {
+            let mut coverage = BTreeMap::new();
+            loop {
+                let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                if seed >= seeds.end {
+                    return coverage;
+                }
+                f(seed, &mut coverage);
+            }
+        };
+        let threads = [s.spawn(work), s.spawn(work)];
+        for t in threads {
+            let part = t.join().unwrap_or_else(|e| std::panic::resume_unwind(e));
+            part.into_iter().for_each(|(k, n)| *all.entry(k).or_default() += n);
+        }
+    });
+    all
+}
+
+/// Everything that the programs must have executed.
+const FEATURES: &[&str] = &[
+    "wait semaphore sem-ge-imm",
+    "wait semaphore sem-ge-reg",
+    "wait event evt-set-clear",
+    "update semaphore sem-add-imm",
+    "update semaphore sem-sub-imm",
+    "update semaphore sem-inc",
+    "update semaphore sem-dec",
+    "update semaphore sem-wr-imm",
+    "update event evt-set",
+    "op GroupResetSemaphores",
+    "op AllEngineBarrier",
+    "op NoOp",
+    "op EventSemaphore",
+    "op Drain",
+    "op Call",
+    "op Return",
+    "op Exit",
+    "op Break",
+    "op Loop",
+    "op DynamicForLoop",
+    "op DoWhile",
+    "op UnconditionalBranch",
+    "op CompareAndBranch",
+    "op RegisterMove",
+    "op RegisterAlu",
+    "op TensorLoad",
+    "op TensorSave",
+    "op TensorScalar",
+    "op TensorTensor",
+    "op TensorCopy",
+    "op Memset",
+    "op DMACopy",
+    "op Load",
+    "op Save",
+    "op Matmult",
+    "op DMATrigger",
+    "op DMADescriptorCopy",
+    "op SwitchQueueInstance",
+    "op ResetQueueInstance",
+    "plain loop",
+    "parallel loop",
+    "zero trips",
+    "depth 2",
+    "branch taken",
+    "branch not taken",
+    "predicate holds",
+    "predicate fails",
+    "matmult flag 0",
+    "matmult flag 1",
+    "matmult flag 4",
+    "matmult flag 6",
+    "matmult adds",
+    "operand physical_ap",
+    "operand symbolic_ap",
+    "operand register_ap",
+    "reads through an overlap",
+    "reads across engines",
+];
+
+#[test]
+fn every_schedule_agrees_with_a_plain_interpreter() {
+    let coverage = each(1..61, |seed, c| agree(seed, seed % 2 == 0, Fault::None, 200, c));
+    println!("{coverage:#?}");
+    for f in FEATURES {
+        assert!(coverage.get(*f).is_some_and(|n| *n >= 3), "{f} is executed less than three times");
+    }
+}
+
+#[test]
+fn many_programs_agree_under_a_few_schedules() {
+    each(1000..1400, |seed, c| agree(seed, seed % 2 == 0, Fault::None, 3, c));
+}
+
+#[test]
+fn a_fault_is_the_same_under_every_schedule() {
+    let faults = [Fault::Bounds, Fault::Event, Fault::Increment];
+    each(5000..5060, |seed, c| agree(seed, seed % 2 == 0, faults[seed as usize % 3], 10, c));
+}
+
+#[test]
+fn with_a_wait_taken_away_some_schedule_differs() {
+    let found = each(9000..9024, |seed, c| {
+        let g = generate(seed, seed % 2 == 0, Fault::None);
+        let mut p = started(&g.module, g.physical);
+        assert!(p.run().is_ok());
+        let want = finished(&g.module, &p);
+        let executed = g.waits.iter().filter(|(name, _)| p.executed.contains(name));
+        // Some waits are implied by others, or order what is overwritten anyway.
+        let mut seen = 0;
+        for wait in executed.take(40) {
+            let m = without(&g.module, wait);
+            let differs = (0..60).any(|s| difference(&want, &engine(&m, g.physical, Schedule::Seeded(s))).is_some());
+            seen += u64::from(differs);
+            *c.entry(if differs { "seen" } else { "unseen" }.into()).or_default() += 1;
+        }
+        *c.entry(if seen > 0 { "programs seen" } else { "programs unseen" }.into()).or_default() += 1;
+    });
+    println!("{found:?}");
+    assert!(found.get("programs unseen").is_none_or(|n| *n <= 1), "{found:?}");
+    assert!(found["seen"] * 4 > found["unseen"], "{found:?}");
+}
