@@ -595,6 +595,19 @@ impl Simulator {
         self.core.as_mut().map(|c| std::mem::take(&mut c.world.resource_mut::<Outbox>().0)).unwrap_or_default()
     }
 
+    /// Messages for other cores since the last call.
+    pub(crate) fn take_messages(&mut self) -> Vec<(u32, Message)> {
+        let core = self.core.as_mut();
+        core.map(|c| std::mem::take(&mut c.world.resource_mut::<Run>().outgoing)).unwrap_or_default()
+    }
+
+    /// Hands over a message of another core.
+    pub(crate) fn put_message(&mut self, message: Message) {
+        if let Some(core) = &mut self.core {
+            core.world.resource_mut::<Run>().messages.push_back(message);
+        }
+    }
+
     /// Applies an update that another core sent.
     pub(crate) fn apply_update(&mut self, update: &Update) -> Result<()> {
         let core = self.core.as_mut().ok_or_else(not_loaded)?;
@@ -629,7 +642,8 @@ impl Simulator {
         let Some(row) = core.world.resource::<ProgramCounter>().meeting else { return Ok(None) };
         let program = core.world.resource::<Program>();
         let settings = core.world.resource::<Settings>();
-        let meeting = crate::exec::cores::meeting(program, settings, row).map_err(|e| program.locate(e, row))?;
+        let run = core.world.resource::<Run>();
+        let meeting = crate::exec::cores::meeting(program, settings, run, row).map_err(|e| program.locate(e, row))?;
         Ok(Some((row, meeting)))
     }
 

@@ -33,6 +33,7 @@ pub mod profile;
 pub mod range;
 pub mod reduce;
 pub mod rng;
+pub mod rulings;
 pub mod scan;
 pub mod search;
 pub mod select;

@@ -117,3 +117,24 @@ fn an_all_reduce_adds_the_values_of_all_cores() {
     let got = run(&collective(CollectiveKind::AllReduce, 3), 2).unwrap();
     assert_eq!(got[..3], [12.0, 12.0, 12.0]);
 }
+
+#[test]
+fn a_message_reaches_the_core_that_waits_for_it() {
+    let program = |k: i64| {
+        let fill = step("fill".into(), Engine::Dve, cell("local", k), cell("local", 6), 1.0);
+        let mut send = Instruction::new("send", Opcode::CollectiveSend, Engine::Pool).with("peer_id", 1 - k);
+        send.ins.push(cell("local", 6));
+        let mut recv = Instruction::new("recv", Opcode::CollectiveRecv, Engine::Pool).with("peer_id", 1 - k);
+        recv.outs.push(cell("local", 7));
+        let out = step("out".into(), Engine::Dve, cell("local", 7), cell("both", k), 1.0);
+        let local = tensor("local", MemoryType::Sb, TensorKind::Internal, 1, 8);
+        module(vec![local, shared("both")], vec![fill, send, recv, out])
+    };
+    let got = run(&[program(0), program(1)], 2).unwrap();
+    assert_eq!(got[..2], [7.0, 5.0]);
+
+    let mut silent = [program(0), program(1)];
+    silent[1].functions[0].blocks[0].instructions.remove(1);
+    let e = run(&silent, 2).unwrap_err();
+    assert!(e.what().contains("core 0: recv (CollectiveRecv) waits for a message of core 1"), "{}", e.what());
+}

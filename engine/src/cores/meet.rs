@@ -31,6 +31,13 @@ pub enum Meeting {
         /// Pipe.
         pipe: i64,
     },
+    /// CollectiveRecv: a message of another core.
+    Message {
+        /// Sender.
+        from: u32,
+        /// It has arrived.
+        arrived: bool,
+    },
     /// Collective over a group of cores; none listed means all.
     Group {
         /// Kind.
@@ -49,6 +56,7 @@ impl Meeting {
             Meeting::Exchange { to, from, pipe } => {
                 format!("an exchange on pipe {pipe}: sends to core {to}, receives from core {from}")
             }
+            Meeting::Message { from, .. } => format!("a message of core {from}"),
             Meeting::Group { kind, ranks } => format!("{kind} of ranks {ranks:?}"),
         }
     }
@@ -56,7 +64,7 @@ impl Meeting {
 
 /// Opcodes at which a core waits for others.
 pub fn is_meeting(op: Opcode) -> bool {
-    matches!(op, Opcode::CoreBarrier | Opcode::CollectiveCompute | Opcode::GPSIMDSB2SB)
+    matches!(op, Opcode::CoreBarrier | Opcode::CollectiveCompute | Opcode::CollectiveRecv | Opcode::GPSIMDSB2SB)
 }
 
 /// Lets through every core whose partners have arrived as well. Returns whether any was.
@@ -85,7 +93,7 @@ pub(super) fn resolve(cores: &mut [Simulator], done: &[bool]) -> Result<bool> {
     }
     let mut sent: Vec<Option<Vec<Vec<u8>>>> = vec![None; cores.len()];
     for (w, ready) in waiting.iter().zip(&ready) {
-        if *ready && !matches!(w.meeting, Meeting::Barrier { .. }) {
+        if *ready && matches!(w.meeting, Meeting::Exchange { .. } | Meeting::Group { .. }) {
             sent[w.core] = Some(cores[w.core].read_inputs(w.row)?);
         }
     }
@@ -95,7 +103,7 @@ pub(super) fn resolve(cores: &mut [Simulator], done: &[bool]) -> Result<bool> {
             continue;
         }
         let ranks = match &w.meeting {
-            Meeting::Barrier { .. } => Vec::new(),
+            Meeting::Barrier { .. } | Meeting::Message { .. } => Vec::new(),
             Meeting::Exchange { from, .. } => vec![*from],
             Meeting::Group { ranks, .. } => ranks.clone(),
         };
@@ -118,6 +126,7 @@ fn partners_here(w: &Waiting, waiting: &[Waiting], all: &[u32]) -> bool {
             matches!(at(*from), Some(Meeting::Exchange { to: t, pipe: p, .. }) if *t == me && p == pipe)
                 && matches!(at(*to), Some(Meeting::Exchange { from: f, pipe: p, .. }) if *f == me && p == pipe)
         }
+        Meeting::Message { arrived, .. } => *arrived,
         Meeting::Group { kind, ranks } => ranks
             .iter()
             .all(|c| matches!(at(*c), Some(Meeting::Group { kind: k, ranks: r }) if k == kind && r == ranks)),

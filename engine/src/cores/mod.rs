@@ -131,8 +131,15 @@ impl Cores {
         Ok(summaries)
     }
 
-    /// Hands remote semaphore updates to their cores, in the order of the senders.
+    /// Hands messages and remote semaphore updates to their cores, in the order of the senders.
     fn deliver(&mut self) -> Result<bool> {
+        for sender in 0..self.cores.len() {
+            for (to, message) in self.cores[sender].take_messages() {
+                if let Some(core) = self.cores.get_mut(to as usize) {
+                    core.put_message(message);
+                }
+            }
+        }
         let (send, receive) = crossbeam::channel::unbounded::<RemoteUpdate>();
         for core in &mut self.cores {
             for update in core.take_outbox() {

@@ -135,12 +135,13 @@ fn peer(cx: &Cx, field: usize) -> Result<u32> {
 /// CollectiveSend (49): publishes a copy of its input for the peer.
 pub fn send(cx: &mut Cx) -> Result<()> {
     let to = peer(cx, f::CollectiveSend::peer_id)?;
-    if to != cx.m.settings.core {
+    if to >= cx.m.settings.cores && to != cx.m.settings.core {
         return Err(absent("the receiving rank is not part of the run", to).operand("peer_id"));
     }
     let src = cx.src(0)?;
     let size = src.dtype().size();
-    let queued: usize = cx.m.run.messages.iter().map(|m| m.bytes.len()).sum();
+    let waiting = cx.m.run.messages.iter().chain(cx.m.run.outgoing.iter().map(|(_, m)| m));
+    let queued: usize = waiting.map(|m| m.bytes.len()).sum();
     if queued.saturating_add(src.len() * size) > MAX_IN_FLIGHT {
         return Err(Error::new(Code::S008, "messages of more than 1 GiB wait for their receiver").received(queued));
     }
@@ -151,14 +152,19 @@ pub fn send(cx: &mut Cx) -> Result<()> {
     }
     let shape = [src.lanes() as u32, src.lane_len() as u32];
     let pattern = Pattern::dense(src.dtype(), &shape)?;
-    cx.m.run.messages.push_back(Message { from: cx.m.settings.core, pattern, bytes });
+    let message = Message { from: cx.m.settings.core, pattern, bytes };
+    if to == cx.m.settings.core {
+        cx.m.run.messages.push_back(message);
+    } else {
+        cx.m.run.outgoing.push((to, message));
+    }
     Ok(())
 }
 
 /// CollectiveRecv (50): the k-th receive from a peer takes the k-th message that peer sent.
 pub fn receive(cx: &mut Cx) -> Result<()> {
     let from = peer(cx, f::CollectiveRecv::peer_id)?;
-    if from != cx.m.settings.core {
+    if from >= cx.m.settings.cores && from != cx.m.settings.core {
         return Err(absent("the sending rank is not part of the run", from).operand("peer_id"));
     }
     let at = cx.m.run.messages.iter().position(|m| m.from == from);

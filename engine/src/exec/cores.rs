@@ -5,7 +5,7 @@ use crate::cores::{Meeting, group_of};
 use crate::ir::opcodes::collective::field as f;
 use crate::ir::{CollectiveDimension, CollectiveKind, Opcode, Value};
 use crate::world::expr::Ex;
-use crate::world::{FieldValue, Program, Settings};
+use crate::world::{FieldValue, Program, Run, Settings};
 use crate::{Code, Error, Result};
 use arrayvec::ArrayVec;
 use birsim_kernels::Named;
@@ -14,7 +14,7 @@ use birsim_kernels::alu::AluOp;
 use birsim_kernels::collective::{self as kernel, permute_source};
 
 /// The rendezvous that a row waits at.
-pub fn meeting(program: &Program, settings: &Settings, row: u32) -> Result<Meeting> {
+pub fn meeting(program: &Program, settings: &Settings, run: &Run, row: u32) -> Result<Meeting> {
     let inst = &program.insts[row as usize];
     let constant = |k: usize| match &inst.fields[k] {
         FieldValue::Int(v) => Some(*v),
@@ -40,6 +40,10 @@ pub fn meeting(program: &Program, settings: &Settings, row: u32) -> Result<Meeti
                 _ => Vec::new(),
             };
             Ok(Meeting::Barrier { id, cores })
+        }
+        Opcode::CollectiveRecv => {
+            let from = peer(f::CollectiveRecv::peer_id, "peer_id")?;
+            Ok(Meeting::Message { from, arrived: run.messages.iter().any(|m| m.from == from) })
         }
         Opcode::GPSIMDSB2SB => {
             // The partner of a core in a logical core of two.

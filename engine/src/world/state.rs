@@ -156,6 +156,8 @@ pub struct Run {
     pub dynamic: Vec<crate::exec::Resolved>,
     /// Sent and not yet received buffers.
     pub messages: std::collections::VecDeque<Message>,
+    /// Messages for other cores, delivered at the end of the round.
+    pub outgoing: Vec<(u32, Message)>,
     /// Texts of DevicePrint, in order.
     pub prints: Vec<DevicePrint>,
 }

@@ -14,7 +14,7 @@ rows! {
     }
     CollectiveCompute = 48, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in*"] => ["out*"], Approximate,
         "bir-model 6.8; ruling D15",
-        partial "a collective over several ranks runs alone: only AllReduce has a documented stand-in", run crate::exec::collective::compute {
+        partial "AllToAllV, SendRecvCCE and the reducing permutes over several cores are not described", run crate::exec::collective::compute {
         queue: Ty::Str => Def::Absent;
         kind: Ty::Enum(CollectiveKind::DEF) => Def::Enum(2);
         replica_groups: Ty::Groups => Def::Absent;
@@ -37,13 +37,13 @@ rows! {
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
     CollectiveSend = 49, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in"] => ["any:ar*"], Approximate,
-        "bir-model 7", partial "a run has one core: only the own rank can be reached", run crate::exec::collective::send {
+        "bir-model 7", run crate::exec::collective::send {
         queue: Ty::Str => Def::Absent;
         peer_id: Ty::U32 => Def::Required;
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     CollectiveRecv = 50, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["out"], Approximate,
-        "bir-model 7", partial "a run has one core: only the own rank can be reached", run crate::exec::collective::receive {
+        "bir-model 7", run crate::exec::collective::receive {
         queue: Ty::Str => Def::Absent;
         peer_id: Ty::U32 => Def::Required;
     }

@@ -49,7 +49,7 @@ dma_rows! {
     }
     @plain {
         GPSIMDSB2SB = 33, Kernel, [Pool], ["in"] => ["out"], Approximate, "bir-model 6.7",
-            partial "a run has one core; the exchange needs its partner", run crate::exec::collective::partner_exchange {}
+            run crate::exec::collective::partner_exchange {}
         DMADescriptor = 68, Abstract, [], [] => [], Unsupported, "bir-model 1" {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }

@@ -4,6 +4,7 @@ use crate::args::Ops;
 use crate::term::print;
 use birsim_engine::ir::Opcode;
 use birsim_engine::ir::table::{Fidelity, RouteClass, Row};
+use birsim_kernels::rulings::RULINGS;
 use birsim_kernels::{Profile, Result};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -100,6 +101,11 @@ fn choices() -> String {
         }
         let opcodes = if field.opcodes == ["*"] { "every instruction".to_string() } else { field.opcodes.join(", ") };
         let _ = write!(text, "\n    {}\n    touches {opcodes}; {}\n", field.what.trim(), field.source);
+    }
+    text.push_str("\nRulings, and where each is decided\n\n");
+    for r in RULINGS {
+        let field = if r.field.is_empty() { String::new() } else { format!(" (--set {}=..)", r.field) };
+        let _ = writeln!(text, "{:>4}  {}{field}\n      {}", r.id, r.choice, r.place);
     }
     text
 }

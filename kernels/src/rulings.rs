@@ -1,0 +1,95 @@
+//! Where the documents leave a choice: what birsim does, and where the one function stands that decides it.
+
+/// One choice that is not a field of [`crate::Profile`], or that explains one.
+#[derive(Clone, Copy, Debug)]
+pub struct Ruling {
+    /// Number, as tests and error texts cite it.
+    pub id: &'static str,
+    /// What birsim does.
+    pub choice: &'static str,
+    /// Where it is decided: a path below the crates' `src` folders.
+    pub place: &'static str,
+    /// Profile field that changes it; empty when there is none.
+    pub field: &'static str,
+}
+
+macro_rules! rulings {
+    ($($id:literal $choice:literal, $place:literal $(, field $field:literal)?;)+) => {
+        /// Every ruling, by number.
+        pub const RULINGS: &[Ruling] = &[$(Ruling {
+            id: $id, choice: $choice, place: $place, field: rulings!(@field $($field)?),
+        }),+];
+    };
+    (@field) => { "" };
+    (@field $field:literal) => { $field };
+}
+
+rulings! {
+    "D1" "a pattern of another dtype than its tensor reinterprets the bytes; its size must divide the row", "memory/layout.rs resolve";
+    "D2" "immediates of bit-vector operations are integers modulo 2^32; a fraction is invalid", "elementwise/tensor_scalar.rs";
+    "D3" "integer paths reinterpret equal widths, extend narrower ones, and keep the low bits of results", "cast/int.rs";
+    "D4" "integer arithmetic: 64-bit and wrapping on Pool, else saturating int32, else float32", "elementwise/path.rs", field "integer_arithmetic";
+    "D5" "max and min follow the SSE rule: the second operand wins on NaN and ties", "cast sse_max, sse_min";
+    "D6" "TensorScalarCache: the scalar is in[1] or the running cache; its start value follows op1", "scan.rs tensor_scalar_cache";
+    "D7" "Memset Random stores the low bits of consecutive 64-bit draws", "rng/draw.rs memset_random_host";
+    "D8" "Rand reads its generator's state from fixed words of the partition's state", "rng/draw.rs rand";
+    "D9" "Rand2 column c draws from generator c mod 4; a 24-word state is four generators in order", "rng/draw.rs rand2";
+    "D10" "SetRandState takes its generation from rng_engine, else from the engine", "exec/random.rs set_state";
+    "D11" "BNBackprop takes scale, A and Bc together; BNBackprop2 takes scale alone", "batchnorm.rs Gradients";
+    "D12" "an entry of an indirect access is the contiguous inner run behind the indexed dimension", "indirect/entry.rs";
+    "D13" "only a 64-bit -1 and padded slots skip; other indices out of range are faults", "indirect/index.rs";
+    "D14" "NaN is a legal value unless a checker is on", "check/";
+    "D15" "in-flight reductions: max and min follow the SSE rule seeded by the first source, add starts from zero", "dma.rs cce";
+    "D16" "Replicate: destination row r takes source row r modulo the rows", "dma.rs replicate";
+    "D17" "START clears the destination's own elements; whole zero regions only when named", "memory/accumulate.rs";
+    "D18" "PSUM accumulates per element, whatever pattern wrote it: overlapping windows add up", "memory/accumulate.rs";
+    "D19" "Break ends the innermost loop", "control/advance.rs end_of_block";
+    "D20" "the run ends when every engine has reached its Exit, in list order at once", "systems/select.rs rendezvous";
+    "D21" "an event left set at the end of a block is a fault, a semaphore left non-zero a warning", "control/advance.rs check_leftovers";
+    "D22" "a dynamic offset out of bounds is a fault, or skips elements when oob_is_err is false", "exec/resolve.rs skips_outside";
+    "D23" "the predicate of CopyPredicated is cast to uint32 and tested for non-zero", "select.rs copy_predicated";
+    "D24" "the partition term of Iota and AffineSelect counts from the pattern's first partition", "iota.rs";
+    "D25" "average pool: float32 sum times the double 1 / N, narrowed once", "pool.rs";
+    "D26" "access patterns have up to eight pairs", "access/pattern.rs";
+    "D27" "names on the command line are location names; set names count when unique", "cli tensors";
+    "D28" "side files carry the ml_dtypes name; the declared dtype decides", "cli npy";
+    "D29" "BNStats counts at even elements", "batchnorm.rs bn_stats";
+    "D30" "equal values do not displace each other in Max; a demoted value goes behind its equals", "search.rs";
+    "D31" "98 is RandSetState, 99 is RandGetState", "ir/opcodes/random.rs";
+    "D32" "Iota counts row-major over W, Z, Y, X", "iota.rs";
+    "D33" "the one-zero hints of a matmul have no effect", "exec/pe.rs";
+    "D34" "an instruction reads all operands before it writes", "memory/overlap.rs";
+    "D35" "a loop without bounds runs once; stride 0 is 1; lb >= ub is no trip; negative strides are invalid", "control/advance.rs push_frame";
+    "D36" "a wait on a register is evaluated at every poll", "systems/select.rs blocked";
+    "D37" "random generators: constants, default state and dead-state guards of the reference", "rng/state.rs";
+    "D38" "Dropout: r < t drops, or keeps in keep mode; survivors are not rescaled", "rng/dropout.rs";
+    "D39" "two shadows: the accumulate mark is set by the matmul family only, its first byte decides", "memory/accumulate.rs marks_of";
+    "D40" "START clears data and mark of the addressed elements only", "memory/accumulate.rs";
+    "D41" "Return wipes the semaphores and ends the callee", "control/advance.rs control_row";
+    "D42" "structured loops iterate everywhere; the slot-driven pass over a loop is not modelled", "control/advance.rs";
+    "D43" "parallel loops run instruction by instruction", "world/compile.rs expand_parallel";
+    "D44" "branches compare dtypes up to float32", "control/branch.rs";
+    "D45" "a call inside a called function is a fault", "control/advance.rs push_frame";
+    "D46" "mod and mod_int: RegisterAlu has both, the float map neither", "alu/float.rs", field "float_mod";
+    "D47" "DRAM by register pattern only for Load, Save, DMACopy and TensorLoad; PSUM patterns stay in a bank", "exec/resolve.rs";
+    "D48" "physical registers start as all ones", "world/spawn.rs";
+    "D49" "an external kernel gets its JSON configuration as argument and a fresh folder", "exec/";
+    "D50" "MatmultSparse, replication, transposes of two general matrices and SwInterleave are refused", "matmul/mod.rs", field "matmul_sw_interleave";
+    "D51" "floating-point exceptions do not trap", "check/";
+    "D52" "the first number of a tolerance pair is in percent", "compare.rs Tolerance";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    #[test]
+    fn every_ruling_is_listed_once_and_names_real_fields() {
+        assert_eq!(RULINGS.len(), 52);
+        for (k, r) in RULINGS.iter().enumerate() {
+            assert_eq!(r.id, format!("D{}", k + 1));
+            assert!(r.field.is_empty() || Profile::FIELDS.iter().any(|f| f.name == r.field), "{}", r.field);
+        }
+    }
+}
