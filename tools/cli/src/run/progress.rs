@@ -74,6 +74,21 @@ fn spinner() -> ProgressBar {
 
 fn line(program: &str, instructions: u64, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
-    let rate = instructions as f64 / seconds.max(1e-9);
-    format!("running {program}: {instructions} instructions, {seconds:.0} s, {}/s", crate::run::summary::short(rate))
+    // A rate over no time at all says nothing.
+    let rate = match instructions as f64 / seconds {
+        rate if seconds >= 0.5 => format!(", {}/s", crate::run::summary::short(rate)),
+        _ => String::new(),
+    };
+    format!("running {program}: {instructions} instructions, {seconds:.0} s{rate}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_count_time_and_rate() {
+        assert_eq!(line("p", 10, Duration::ZERO), "running p: 10 instructions, 0 s");
+        assert_eq!(line("p", 5_000_000, Duration::from_secs(2)), "running p: 5000000 instructions, 2 s, 2.50 M/s");
+    }
 }
