@@ -449,7 +449,13 @@ impl Simulator {
                 kind: meta.kind,
                 ty: meta.ty,
                 dtype: meta.dtype,
-                shape: meta.shape.to_vec(),
+                // One of several locations holds one block of the tensor.
+                shape: match &program.sets[meta.set as usize].locations {
+                    several if several.len() > 1 => {
+                        meta.shape[core.compiler.block_dims(meta.set).min(meta.shape.len())..].to_vec()
+                    }
+                    _ => meta.shape.to_vec(),
+                },
                 bytes: place.bytes(),
                 shared: meta.shared,
                 file: meta.file.to_string(),

@@ -149,6 +149,11 @@ impl Compiler {
         Ok((this, program))
     }
 
+    /// Dimensions of a set's shape that count blocks, before the partition dimension.
+    pub fn block_dims(&self, set: u32) -> usize {
+        self.partition_dims.get(set as usize).map_or(0, |d| *d as usize)
+    }
+
     /// Compiles one more block of the entry function, with the storage it declares.
     pub fn append(&mut self, program: &mut Program, storages: &[crate::ir::Storage], block: &Block) -> Result<()> {
         declare(program, &mut self.layout, &mut self.scopes[0], storages, &[])?;

@@ -353,3 +353,43 @@ fn any_tensor_can_be_dumped_also_after_a_fault() {
     s.birsim(&["compare", "f/o-dump.npy", "x.npy", "--rtol", "0", "--atol", "0"]).exits(0);
     assert_eq!(s.list("f"), ["o-dump.npy"]);
 }
+
+#[test]
+fn a_tensor_of_several_blocks_is_bound_and_written_block_by_block() {
+    let s = ready();
+    let blocks = |name: &str, kind: &str| {
+        let location = |k: usize| {
+            format!(
+                r#"{{"Skind": "memory_location", "name": "{name}_sub{k}", "type": "DRAM", "dims": [2, 8], "tensor_id": {k}}}"#
+            )
+        };
+        format!(
+            r#"{{"Skind": "memory_location_set", "name": "{name}_set", "kind": "{kind}", "dtype": "float32",
+                "partition_dim": 1, "tensor_shape": [2, 2, 2], "memorylocations": [{}, {}]}}"#,
+            location(0),
+            location(1)
+        )
+    };
+    let pattern = |name: &str, k: usize| {
+        format!(
+            r#"{{"kind": "physical_ap", "memref": "{name}_sub{k}", "memsetref": "{name}_set", "dtype": "float32",
+                "offset": 0, "ap": [[2, 2], [1, 2]]}}"#
+        )
+    };
+    // The blocks change places.
+    let moves = [0, 1].map(|k| {
+        format!(
+            r#"{{"name": "I-{k}", "opcode": "DMACopy", "engine": "DMA", "ins": [{}], "outs": [{}], "mode": "Copy"}}"#,
+            pattern("x", k),
+            pattern("o", 1 - k)
+        )
+    });
+    s.write("p.json", module(&[blocks("x", "ExternalInput"), blocks("o", "ExternalOutput")], &moves));
+    s.write("in/x_sub0.npy", square([1.0; 4]));
+    s.write("in/x_sub1.npy", square([2.0; 4]));
+    let (first, second) = ("o_sub0=in/x_sub1.npy", "o_sub1=in/x_sub0.npy");
+    s.birsim(&["run", "p.json", "--inputs", "in", "--golden", first, "--golden", second]).exits(0);
+    s.birsim(&["run", "p.json", "--inputs", "in", "--golden", "o=in/x_sub0.npy"])
+        .exits(2)
+        .says("BIR-F006", "o_sub0, o_sub1");
+}
