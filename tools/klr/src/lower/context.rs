@@ -43,6 +43,7 @@ pub struct Core<'a> {
     pub identity_tensors: HashSet<String>,
     next_id: u64,
     next_collective: u64,
+    barriers: HashMap<Vec<i64>, i64>,
 }
 
 impl<'a> Core<'a> {
@@ -71,7 +72,18 @@ impl<'a> Core<'a> {
             identity_tensors: HashSet::new(),
             next_id: 0,
             next_collective: 0,
+            barriers: HashMap::new(),
         }
+    }
+
+    /// Number of the next barrier between these cores, from 1, in program order.
+    pub fn barrier(&mut self, cores: &[i64]) -> i64 {
+        let mut members = cores.to_vec();
+        members.sort_unstable();
+        members.dedup();
+        let count = self.barriers.entry(members).or_default();
+        *count += 1;
+        *count
     }
 
     /// `prefix` and a fresh number.

@@ -120,7 +120,24 @@ fn kind_42_send_recv() {
 #[test]
 fn kind_64_core_barrier() {
     let op = CoreBarrier { data: f("a"), cores: vec![0, 1], engine: Engine::Sp };
-    assert_eq!(one(Operator::CoreBarrier(Box::new(op))), "CoreBarrier SP (a[8:32,1:8]) -> (a[8:32,1:8]) cores=[0, 1]");
+    assert_eq!(
+        one(Operator::CoreBarrier(Box::new(op))),
+        "CoreBarrier SP (a[8:32,1:8]) -> (a[8:32,1:8]) id=1 cores=[0, 1]"
+    );
+}
+
+#[test]
+fn barriers_are_numbered_per_group_of_cores() {
+    let barrier = |name: &str, cores: &[i64]| {
+        let op = CoreBarrier { data: f("a"), cores: cores.to_vec(), engine: Engine::Sp };
+        stmt(name, Operator::CoreBarrier(Box::new(op)))
+    };
+    let body = vec![barrier("x", &[0, 1]), barrier("y", &[1, 2, 0]), barrier("z", &[1, 0])];
+    let lowered = module(kernel(vec![block("main.1", body)]));
+    let ids: Vec<String> = lowered.functions[0].blocks[0].instructions.iter().map(text).collect();
+    for (line, id) in ids.iter().zip([" id=1 ", " id=1 ", " id=2 "]) {
+        assert!(line.contains(id), "{ids:?}");
+    }
 }
 
 #[test]

@@ -154,7 +154,7 @@ pub fn send_recv(cx: &mut Core<'_>, p: &SendRecv) -> Result<Instruction> {
         .with("use_gpsimd_dma", false))
 }
 
-/// Meeting of cores. The id is left for the machine: barriers meet in order.
+/// Meeting of cores. The file has no ids: the k-th barrier between some cores meets their k-th (`klr-to-bir.md` 4.3).
 pub fn core_barrier(cx: &mut Core<'_>, p: &CoreBarrier) -> Result<Instruction> {
     let engine = cx.engine(p.engine);
     let data = cx.ap(&p.data)?;
@@ -164,5 +164,7 @@ pub fn core_barrier(cx: &mut Core<'_>, p: &CoreBarrier) -> Result<Instruction> {
     let mut inst = cx.inst("CoreBarrier-", Opcode::CoreBarrier, engine);
     inst.ins.push(data.clone());
     inst.outs.push(data);
-    Ok(inst.with("cores", Value::Ints(p.cores.iter().copied().map(Expr::Const).collect())))
+    Ok(inst
+        .with("id", cx.barrier(&p.cores))
+        .with("cores", Value::Ints(p.cores.iter().copied().map(Expr::Const).collect())))
 }
