@@ -128,6 +128,7 @@ pub struct Builder {
     cores: Option<u32>,
     strict: bool,
     unsupported_is_error: bool,
+    print_all: bool,
     tables: Option<std::sync::Arc<birsim_kernels::activation::pwp::Tables>>,
     checks: Vec<Check>,
     trace: Option<TraceSink>,
@@ -274,6 +275,13 @@ impl Builder {
         self
     }
 
+    /// DevicePrint shows whole tensors.
+    #[must_use]
+    pub fn print_all(mut self, on: bool) -> Self {
+        self.print_all = on;
+        self
+    }
+
     /// Builds the simulator.
     pub fn build(self) -> Result<Simulator> {
         Ok(Simulator { options: self, pool: None, core: None, tensors: Vec::new() })
@@ -345,6 +353,7 @@ impl Simulator {
             cores: o.cores.unwrap_or(1),
             target,
             unsupported_is_error: o.unsupported_is_error,
+            print_all: o.print_all,
             strict: o.strict,
             tables: o.tables.clone(),
             track_init: o.checks.contains(&Check::Uninit),

@@ -10,8 +10,9 @@ use birsim_kernels::access::Src;
 use birsim_kernels::cast;
 use std::fmt::Write;
 
-/// Text that one run collects at most.
+/// Text that one run collects at most; whole tensors may take more.
 const MAX_TEXT: usize = 1 << 20;
+const MAX_TEXT_WHOLE: usize = 1 << 26;
 /// Larger tensors show the first and last rows and columns only.
 const WHOLE: usize = 1000;
 /// Rows and columns shown at either end.
@@ -29,8 +30,10 @@ pub fn device_print(cx: &mut Cx) -> Result<()> {
         _ => String::new(),
     };
     let used: usize = cx.m.run.prints.iter().map(|p| p.text.len()).sum();
-    if used >= MAX_TEXT {
-        let message = "DevicePrint text beyond 1 MiB is left out".to_string();
+    let print_all = cx.m.settings.print_all;
+    let most = if print_all { MAX_TEXT_WHOLE } else { MAX_TEXT };
+    if used >= most {
+        let message = format!("DevicePrint text beyond {} MiB is left out", most >> 20);
         let payload = Some(cx.payload);
         cx.m.run.note(crate::world::Diagnostic { class: "warning", code: "print-cut", message, payload, tensor: None });
         return Ok(());
@@ -38,7 +41,7 @@ pub fn device_print(cx: &mut Cx) -> Result<()> {
     let mut text = String::new();
     let dims: Vec<String> = src.pattern().pairs().iter().map(|p| p.num.to_string()).collect();
     let _ = write!(text, "{prefix}{}{} [{}]", if prefix.is_empty() { "" } else { " " }, src.dtype(), dims.join(" x "));
-    rows(&src, &mut text);
+    rows(&src, print_all, most, &mut text);
     cx.m.run.prints.push(DevicePrint { stderr: buffer == DebugBuffer::Stderr, text });
     Ok(())
 }
@@ -51,10 +54,14 @@ fn shown(n: usize, whole: bool) -> impl Iterator<Item = Option<usize>> {
     (0..head).map(Some).chain((!all).then_some(None)).chain((tail..n).map(Some))
 }
 
-fn rows(src: &Src, out: &mut String) {
-    let whole = src.len() <= WHOLE;
+fn rows(src: &Src, print_all: bool, most: usize, out: &mut String) {
+    let whole = print_all || src.len() <= WHOLE;
     for lane in shown(src.lanes(), whole) {
         out.push_str("\n ");
+        if out.len() >= most {
+            out.push_str(" ...");
+            return;
+        }
         let Some(lane) = lane else {
             out.push_str(" ...");
             continue;

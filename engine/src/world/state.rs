@@ -92,6 +92,8 @@ pub struct Settings {
     pub target: crate::target::Target,
     /// The five skip-and-note opcodes are an error.
     pub unsupported_is_error: bool,
+    /// DevicePrint shows every element, not the first and last rows and columns of large tensors.
+    pub print_all: bool,
     /// Warnings about protocol leftovers are faults.
     pub strict: bool,
     /// The only program that CustomOp and BIRKernel may start.

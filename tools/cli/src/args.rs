@@ -222,6 +222,12 @@ pub struct Run {
     /// Leftovers of the sync protocol are faults.
     #[arg(long, help_heading = "Machine")]
     pub strict: bool,
+    /// Print after every write of a KLR kernel to elements that are not 32 bits wide: type, shape, first and last rows.
+    #[arg(long, help_heading = "Outputs")]
+    pub device_dump: bool,
+    /// Print whole tensors where a program prints.
+    #[arg(long, help_heading = "Outputs")]
+    pub device_print_full: bool,
     /// What happens at the instructions that the documented simulator skips.
     #[arg(long, value_enum, default_value = "skip", value_name = "DO", help_heading = "Machine")]
     pub unsupported: UnsupportedArg,
@@ -280,6 +286,12 @@ pub struct Convert {
     /// Refuse every KLR access and operator that the reference compiler refuses.
     #[arg(long)]
     pub strict: bool,
+    /// Core whose program is written: BIR-JSON holds one. Needed for kernels of several cores.
+    #[arg(long, value_name = "K")]
+    pub core: Option<usize>,
+    /// Replace each NKIKLIRKernel by a call of its kernel, read from the file it names in the folder of the program.
+    #[arg(long)]
+    pub expand_klir: bool,
 }
 
 /// Arguments of `compare`.

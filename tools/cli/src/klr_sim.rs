@@ -28,6 +28,8 @@ Usage: nki_klr_sim FILE.klr [--name=value | --name value | -name ...]
   --ignore-mismatch-error        report mismatches, but exit 0
   --check-inst-output-NaN        an output with a NaN or an infinity is a fault
   --enable-birsim-eigen-openmp=B several threads (default true)
+  --device-dump                  print after every write to elements that are not 32 bits wide
+  --device-print-full            print whole tensors, not only the first and last rows
   --report=FILE.json             write birsim's report
 
 Outputs are written to the current folder as NAME-birsim.npy. Exit codes are those of birsim.
@@ -56,6 +58,8 @@ const OPTIONS: &[(&str, Takes)] = &[
     ("enable-birsim-eigen-openmp", Takes::Flag),
     ("tensor-map", Takes::Value),
     ("report", Takes::Value),
+    ("device-dump", Takes::Flag),
+    ("device-print-full", Takes::Flag),
 ];
 
 /// Runs the command with its arguments, the program name left out.
@@ -152,6 +156,8 @@ fn translate(texts: &[&str]) -> Result<Translated> {
             "ignore-mismatch-error" if on()? => out.push("--ignore-mismatch".into()),
             "check-inst-output-NaN" if on()? => out.push("--check-nan".into()),
             "enable-birsim-eigen-openmp" if !on()? => out.extend(["--threads".into(), "1".into()]),
+            "device-dump" if on()? => out.push("--device-dump".into()),
+            "device-print-full" if on()? => out.push("--device-print-full".into()),
             "report" => out.extend(["--report".into(), value.into()]),
             "tensor-map" => {
                 return Err(Error::new(Code::U002, "tensor maps are not modelled")

@@ -1,7 +1,7 @@
 //! Recognising and loading programs.
 
 use birsim_engine::format;
-use birsim_engine::ir::{Arch, Module};
+use birsim_engine::ir::Module;
 use birsim_kernels::{Class, Code, Error, Result};
 use birsim_klr::LowerOptions;
 use birsim_klr::ast::{Contents, File};
@@ -81,15 +81,15 @@ pub struct Loaded {
     pub notes: Vec<String>,
 }
 
-/// Reads a module, or lowers a KLR kernel to one for the given architecture. A kernel's errors come all at once.
-pub fn load(source: &Source, arch: Option<Arch>, strict: bool) -> Result<Loaded, Vec<Error>> {
+/// Reads a module, or lowers a KLR kernel. A kernel's errors come all at once.
+pub fn load(source: &Source, options: &LowerOptions) -> Result<Loaded, Vec<Error>> {
     let at = |e: Error| e.at(|p| p.file = Some(source.name.clone()));
     let one = |e: Error| vec![at(e)];
     match source.kind().map_err(|e| vec![e])? {
         Kind::BirJson => Ok(Loaded { modules: vec![format::read(&source.bytes).map_err(one)?], notes: Vec::new() }),
         Kind::Klr => {
             let file = birsim_klr::read(&source.bytes).map_err(one)?;
-            lower(file, arch, strict).map_err(|errors| errors.into_iter().map(at).collect())
+            lower(file, options).map_err(|errors| errors.into_iter().map(at).collect())
         }
     }
 }
@@ -97,7 +97,7 @@ pub fn load(source: &Source, arch: Option<Arch>, strict: bool) -> Result<Loaded,
 /// The KLR version the reader and the lowering are written for.
 const VERSION: [u64; 3] = [0, 0, 12];
 
-fn lower(file: File, arch: Option<Arch>, strict: bool) -> Result<Loaded, Vec<Error>> {
+fn lower(file: File, options: &LowerOptions) -> Result<Loaded, Vec<Error>> {
     if file.version != VERSION {
         let [a, b, c] = file.version;
         return Err(vec![Error::new(Code::K002, "Wrong KLR version").received(format!("{a}.{b}.{c}"))]);
@@ -109,7 +109,7 @@ fn lower(file: File, arch: Option<Arch>, strict: bool) -> Result<Loaded, Vec<Err
                 .received(format!("contents {kind}")),
         ]);
     };
-    let options = LowerOptions { arch: arch.or(LowerOptions::default().arch), strict, ..LowerOptions::default() };
+    let options = LowerOptions { arch: options.arch.or(LowerOptions::default().arch), ..options.clone() };
     let lowered = birsim_klr::lower(&program, &options)?;
     Ok(Loaded { modules: lowered.modules, notes: lowered.notes })
 }

@@ -6,11 +6,13 @@
 #[macro_use]
 mod codec;
 pub mod ast;
+mod expand;
 mod inspect;
 pub mod lower;
 mod read;
 mod write;
 
+pub use expand::expand;
 pub use inspect::inspect;
 pub use lower::{LowerOptions, Lowered, lower};
 pub use read::read;

@@ -6,11 +6,15 @@ use crate::term::{Term, print};
 use crate::usage;
 use birsim_engine::{Cores, Simulator};
 use birsim_kernels::{Error, Result};
+use birsim_klr::LowerOptions;
 
 /// Reads, resolves and compiles the program; 0 when nothing is wrong.
 pub fn run(args: &Validate, term: &Term) -> Result<i32> {
     let source = Source::read(&args.program)?;
-    let loaded = match program::load(&source, args.target.map(|t| t.arch()), false) {
+    let loaded = match program::load(
+        &source,
+        &LowerOptions { arch: args.target.map(|t| t.arch()), ..LowerOptions::default() },
+    ) {
         Ok(loaded) => loaded,
         Err(errors) => return Ok(report(errors, &source.name, term)),
     };

@@ -17,6 +17,7 @@ use crate::{guard, tensors, usage};
 use birsim_engine::ir::{Module, TensorKind};
 use birsim_engine::{Cores, Limits, MemMode, Order, RunSummary, Schedule, Simulator};
 use birsim_kernels::{Code, Error, Profile, Result};
+use birsim_klr::LowerOptions;
 use folder::OutputFolder;
 use progress::Meter;
 use report::Record;
@@ -123,7 +124,9 @@ const MAX_ERRORS: usize = 20;
 
 /// Loads the program. All errors but the gravest are told here, that one ends the run.
 fn load(args: &Run, term: &Term, source: &Source, record: &mut Record) -> Result<Loaded> {
-    let mut errors = match program::load(source, args.target.map(|t| t.arch()), args.strict) {
+    let options =
+        LowerOptions { arch: args.target.map(|t| t.arch()), strict: args.strict, device_dump: args.device_dump };
+    let mut errors = match program::load(source, &options) {
         Ok(loaded) => return Ok(loaded),
         Err(errors) => errors,
     };
@@ -180,6 +183,7 @@ fn builder(args: &Run, profile: Profile, counter: &Arc<AtomicU64>) -> birsim_eng
         .profile(profile)
         .limits(limits)
         .strict(args.strict)
+        .print_all(args.device_print_full)
         .unsupported_is_error(args.unsupported == UnsupportedArg::Error);
     if let Some(target) = args.target {
         builder = builder.target(target);
@@ -241,12 +245,15 @@ fn bind(
 
 /// What the program itself prints goes where it says.
 fn device_prints(summaries: &[RunSummary]) {
-    for p in summaries.iter().flat_map(|s| &s.prints) {
-        if p.stderr {
-            // A reader of stderr that has gone away is no reason to stop.
-            let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{}\n", p.text));
-        } else {
-            print(&format!("{}\n", p.text));
+    for (core, summary) in summaries.iter().enumerate() {
+        let who = if summaries.len() > 1 { format!("core {core}: ") } else { String::new() };
+        for p in &summary.prints {
+            if p.stderr {
+                // A reader of stderr that has gone away is no reason to stop.
+                let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{who}{}\n", p.text));
+            } else {
+                print(&format!("{who}{}\n", p.text));
+            }
         }
     }
 }
