@@ -5,3 +5,4 @@ pub mod cases;
 pub mod generate;
 pub mod interpret;
 pub mod klr;
+pub mod machine;
