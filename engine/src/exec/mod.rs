@@ -9,6 +9,7 @@ pub mod control;
 pub mod copy;
 pub mod cores;
 pub mod elementwise;
+pub mod external;
 pub mod fill;
 pub mod indirect;
 pub mod pe;

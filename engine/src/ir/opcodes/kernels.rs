@@ -5,7 +5,7 @@ use crate::rows;
 use birsim_kernels::Named;
 
 rows! {
-    CustomOp = 53, Kernel, [Pool], ["in:air*"] => ["out:ar*"], Approximate, "bir-model 6.10; ruling D49" {
+    CustomOp = 53, Kernel, [Pool], ["in:air*"] => ["out:ar*"], Approximate, "bir-model 6.10; ruling D49", run crate::exec::external::run {
         opFunctionName: Ty::Str => Def::Str("");
         opLibFile: Ty::Str => Def::Str("");
         ulib_to_ucode_version: Ty::Str => Def::Str("");
@@ -14,7 +14,7 @@ rows! {
         srcsShape: Ty::Groups => Def::Absent;
         dstsShape: Ty::Groups => Def::Absent;
     }
-    BIRKernel = 54, Kernel, [All], ["in:air*"] => ["out:ar*"], Approximate, "bir-model 6.10; ruling D49" {
+    BIRKernel = 54, Kernel, [All], ["in:air*"] => ["out:ar*"], Approximate, "bir-model 6.10; ruling D49", run crate::exec::external::run {
         kernel_name: Ty::Str => Def::Str("");
         srcs_shape: Ty::Groups => Def::Absent;
         dsts_shape: Ty::Groups => Def::Absent;

@@ -1,0 +1,135 @@
+//! CustomOp (53) and BIRKernel (54): one program outside computes them (seed 1, 6.1; ruling D49).
+//!
+//! A fresh folder receives the inputs as `.npy` files and a JSON description; the program is started in it with the
+//! description as its only argument, without a shell and with bounded time; its results are read back and the folder is
+//! removed.
+
+mod npy;
+mod process;
+
+use super::Cx;
+use crate::ir::{Opcode, Value};
+use crate::world::FieldValue;
+use crate::{Code, Error, Result};
+use birsim_kernels::Named;
+use birsim_kernels::access::Pattern;
+use serde_json::{Map, Value as Json, json};
+use std::path::Path;
+
+/// CustomOp (53), BIRKernel (54).
+pub fn run(cx: &mut Cx) -> Result<()> {
+    let name = text(cx, if cx.inst.opcode == Opcode::CustomOp { "opFunctionName" } else { "kernel_name" });
+    let Some(program) = cx.m.settings.external.clone() else {
+        return Err(
+            Error::new(Code::U004, format!("{} is computed by an external program", cx.inst.opcode)).received(name)
+        );
+    };
+    let host = |what: &str, e: std::io::Error| Error::new(Code::S019, format!("{what}: {e}"));
+    let folder = tempfile::Builder::new()
+        .prefix("birsim-kernel-")
+        .tempdir()
+        .map_err(|e| host("no folder for the operands can be made", e))?;
+    let description = describe(cx, &name, folder.path())?;
+    let config = folder.path().join("kernel.json");
+    std::fs::write(&config, format!("{description:#}\n")).map_err(|e| host("the description cannot be written", e))?;
+    process::run(&program, &config, folder.path(), &cx.m.settings.limits)?;
+    for k in 0..cx.n_outs() {
+        let file = folder.path().join(file_name(&name, k, "simout"));
+        let dst = cx.dst(k)?;
+        let bytes = npy::read(&file, dst.dtype(), dst.len()).map_err(|e| e.operand(format!("outs[{k}]")))?;
+        let row = dst.lane_len() * dst.dtype().size();
+        if row > 0 {
+            bytes.chunks_exact(row).enumerate().for_each(|(lane, b)| dst.scatter(lane, 0, b));
+        }
+    }
+    Ok(())
+}
+
+fn text(cx: &Cx, key: &str) -> String {
+    let field = cx.inst.opcode.row().field_index(key);
+    match field.map(|k| &cx.inst.fields[k]) {
+        Some(FieldValue::Cold(v)) => match v.as_ref() {
+            Value::Str(s) => s.clone(),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    }
+}
+
+/// `<kernel>-<k>-<kind>.npy`, whatever characters the kernel's name has.
+fn file_name(kernel: &str, k: usize, kind: &str) -> String {
+    let plain: String =
+        kernel.chars().take(64).map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    format!("{plain}-{k}-{kind}.npy")
+}
+
+/// Writes the inputs; returns the description: names, shapes, dtypes and files of the operands, and the kernel's own fields.
+fn describe(cx: &mut Cx, name: &str, folder: &Path) -> Result<Json> {
+    let custom = cx.inst.opcode == Opcode::CustomOp;
+    let keys = if custom { ["srcsShape", "dstsShape"] } else { ["srcs_shape", "dsts_shape"] };
+    let (mut srcs, mut dsts) = (Vec::new(), Vec::new());
+    for k in 0..cx.n_ins() {
+        let src = cx.src(k)?;
+        let shape = shape(cx, keys[0], k, src.pattern());
+        let mut bytes = vec![0; src.len() * src.dtype().size()];
+        let row = src.lane_len() * src.dtype().size();
+        if row > 0 {
+            bytes.chunks_exact_mut(row).enumerate().for_each(|(lane, out)| src.gather(lane, 0, out));
+        }
+        let file = file_name(name, k, "birsim");
+        npy::write(&folder.join(&file), src.dtype(), &shape, &bytes)?;
+        srcs.push((shape, src.dtype(), file));
+    }
+    for k in 0..cx.n_outs() {
+        let Some((_, pattern)) = cx.location_and_pattern(cx.n_ins() + k)? else { continue };
+        dsts.push((shape(cx, keys[1], k, &pattern), pattern.dtype(), file_name(name, k, "simout")));
+    }
+    let list = |operands: &[(Vec<u64>, birsim_kernels::Dtype, String)]| -> Vec<Json> {
+        operands.iter().map(|(s, d, f)| json!({"shape": s, "dtype": d.name(), "npy": f})).collect()
+    };
+    let mut out = Map::new();
+    out.insert("kernel_name".into(), json!(name));
+    out.insert("srcs".into(), list(&srcs).into());
+    out.insert("dsts".into(), list(&dsts).into());
+    for (field, value) in cx.inst.opcode.row().fields.iter().zip(&cx.inst.fields) {
+        if let Some(value) = plain(value)
+            && !out.contains_key(field.key)
+        {
+            out.insert(field.key.into(), value);
+        }
+    }
+    Ok(Json::Object(out))
+}
+
+/// The shape the instruction declares, when it has as many elements as the operand; else the operand's own.
+fn shape(cx: &Cx, key: &str, k: usize, pattern: &Pattern) -> Vec<u64> {
+    let field = cx.inst.opcode.row().field_index(key);
+    let declared = match field.and_then(|f| cx.cold(f)) {
+        Some(Value::Groups(all)) => all.get(k).cloned(),
+        _ => None,
+    };
+    let fits = |s: &Vec<i64>| {
+        s.iter().try_fold(1u64, |t, d| t.checked_mul(u64::try_from(*d).ok()?)) == Some(pattern.len() as u64)
+    };
+    match declared.filter(fits) {
+        Some(s) => s.iter().map(|d| *d as u64).collect(),
+        None => pattern.pairs().iter().map(|p| u64::from(p.num)).collect(),
+    }
+}
+
+/// A field as JSON, when it has a value.
+fn plain(value: &FieldValue) -> Option<Json> {
+    Some(match value {
+        FieldValue::Int(v) => json!(v),
+        FieldValue::Float(v) => json!(v),
+        FieldValue::Cold(v) => match v.as_ref() {
+            Value::Str(s) => json!(s),
+            Value::Strs(s) => json!(s),
+            Value::Groups(g) => json!(g),
+            Value::Map(m) => m.iter().map(|(k, v)| (k.clone(), json!(v))).collect::<Map<_, _>>().into(),
+            Value::Json(j) => j.clone(),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
