@@ -101,6 +101,19 @@ fn samples() -> Vec<(&'static str, &'static str, Vec<Json>, Vec<Json>, Json)> {
         ("Gather", "Pool", vec![row(&S), row(&U)], vec![row(&R)], json!({})),
         ("TongaReduceMacroSymbolic", "DVE", vec![row(&S)], vec![row(&R)], json!({"op": "add"})),
         ("ReadVarAddr", "DMA", vec![row(&X)], vec![reg("k")], json!({})),
+        ("TensorReduce", "DVE", vec![row(&S)], vec![all(&C)], json!({"op": "add", "axis": "X"})),
+        ("Exponential", "Activation", vec![row(&S)], vec![row(&R)], json!({"reduce_cmd": "Idle"})),
+        ("MaxIndex", "DVE", vec![row(&R), row(&S)], vec![row(&U)], json!({})),
+        (
+            "RangeSelect",
+            "DVE",
+            vec![row(&S), all(&C), all(&C)],
+            vec![row(&R)],
+            json!({"compare_op0": "is_ge", "compare_op1": "is_lt"}),
+        ),
+        ("IndirectLoad", "DMA", vec![row(&X), part(&U, 0, &[[8, 4], [1, 1]])], vec![row(&S)], json!({})),
+        ("IndirectSave", "DMA", vec![row(&S), part(&U, 0, &[[8, 4], [1, 1]])], vec![row(&O)], json!({})),
+        ("StreamTranspose", "DVE", vec![row(&S)], vec![row(&R)], json!({})),
         ("TensorCopyDynamicSrc", "Pool", vec![row(&S), reg("k")], vec![row(&R)], json!({"scale": 1})),
     ]
 }
@@ -125,8 +138,10 @@ fn out_of_bounds(rows: &mut Vec<Row>) {
 
 /// An output of half the elements.
 fn shapes(rows: &mut Vec<Row>) {
+    // Tables and sums take other counts; the register form writes one element.
+    let takes_any = ["TensorSave", "IndirectLoad", "IndirectSave", "TensorReduce"];
     for (opcode, engine, ins, mut outs, fields) in samples() {
-        if ins.is_empty() || outs.is_empty() || outs[0]["kind"] != "physical_ap" || opcode == "TensorSave" {
+        if ins.is_empty() || outs.is_empty() || outs[0]["kind"] != "physical_ap" || takes_any.contains(&opcode) {
             continue;
         }
         outs[0]["ap"] = json!([[8, 4], [1, 3]]);
@@ -198,10 +213,11 @@ fn control(rows: &mut Vec<Row>) {
     rows.push(row("induction written", program(vec![loop_over("l", "Loop", axis(json!(2)), vec![write])])));
     let two = json!({"kind": "AffExprKind", "c": 0, "terms": [{"idx": register_value("k"), "coeff": 1}, {"idx": register_value("i"), "coeff": 1}]});
     rows.push(row("bound of two registers", program(vec![loop_over("l", "DynamicForLoop", axis(two), vec![])])));
+    let one = inst("one", "RegisterMove", "ALL", json!([int(1)]), json!([reg("k")]), json!({}));
     let forever = json!({"name": "d", "opcode": "DoWhile", "engine": "ALL", "ins": [], "outs": [],
-        "cond": {"kind": "AffExprKind", "terms": [], "c": 1}, "blocks": [{"name": "body", "instructions": []}]});
+        "cond": register_value("k"), "blocks": [{"name": "body", "instructions": []}]});
     let limits = Limits { max_instructions: Some(1000), ..Limits::default() };
-    rows.push(with("loop that never ends", program(vec![forever]), Simulator::builder().limits(limits)));
+    rows.push(with("loop that never ends", program(vec![one, forever]), Simulator::builder().limits(limits)));
     let limits = Limits { max_memory: Some(16), ..Limits::default() };
     let copy = inst("c", "DMACopy", "DMA", json!([all(&X)]), json!([all(&O)]), json!({}));
     rows.push(with("memory limit", program(vec![copy.clone()]), Simulator::builder().limits(limits)));
@@ -226,7 +242,7 @@ fn control(rows: &mut Vec<Row>) {
             json!({"comp_op": op, "on_true": "Block1", "on_false": "Block1"}),
         )
     };
-    rows.push(row("branch on a wide register", program(vec![branch(wrong, "lt_imm")])));
+    rows.push(row("branch on a wide register", program(vec![branch(wrong, "IS_LTIMM")])));
     rows.push(row("branch comparison unsupported", program(vec![branch(reg("k"), "Unsupported")])));
     let stray = inst("t", "InlineASMBytes", "Pool", json!([]), json!([]), json!({}));
     rows.push(with(
@@ -258,7 +274,7 @@ fn contracts(rows: &mut Vec<Row>) {
     add("fraction on the bit path", "TensorScalar", "DVE", json!([all(&N)]), json!([all(&N)]), fraction);
     add("bits of floats", "TensorTensor", "DVE", json!([all(&S), all(&R)]), json!([all(&R)]), json!({"op": "mod"}));
     add(
-        "reduce with power",
+        "reduce with mod",
         "TensorReduce",
         "DVE",
         json!([all(&S)]),
@@ -406,13 +422,22 @@ fn contracts(rows: &mut Vec<Row>) {
         json!({}),
     );
     add("index past the row", "Gather", "Pool", json!([all(&S), all(&N)]), json!([all(&R)]), json!({}));
+    add("stream transpose casts", "StreamTranspose", "DVE", json!([all(&S)]), json!([all(&B)]), json!({}));
     add(
-        "transpose casts",
-        "DMACopy",
+        "indices that do not divide the data",
+        "IndirectSave",
         "DMA",
-        json!([all(&X)]),
-        json!([all(&B)]),
-        json!({"mode": "Transpose", "transpose_op": "ZWYX"}),
+        json!([all(&S), part(&U, 0, &[[8, 4], [1, 3]])]),
+        json!([all(&O)]),
+        json!({}),
+    );
+    add(
+        "activation stage without the op",
+        "Activation",
+        "Activation",
+        json!([all(&S)]),
+        json!([all(&R)]),
+        json!({"func": "Relu", "scale": 1.0, "alpha": 0.0, "acc": "Idle", "op0": "mod", "op1": "bypass", "reduce_op": "add", "is_activate2": true}),
     );
 }
 
