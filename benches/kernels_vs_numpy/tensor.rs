@@ -3,24 +3,34 @@
 use birsim_kernels::access::{Dst, Pattern, Src};
 use birsim_kernels::cast::{Fp8Config, encode_f32};
 use birsim_kernels::{Dtype, Result};
+use memmap2::MmapMut;
 
 /// Partitions and elements per partition.
 pub const SHAPE: [u32; 2] = [128, 8192];
+
+/// Size of a huge page.
+const HUGE: usize = 2 << 20;
 
 /// A dense tensor.
 pub struct Tensor {
     /// Element type.
     pub dtype: Dtype,
     nums: Vec<u32>,
-    words: Vec<u64>,
+    map: MmapMut,
+    start: usize,
     bytes: usize,
 }
 
 impl Tensor {
-    /// All bytes zero.
+    /// All bytes zero, in huge pages where the system has them: NumPy asks for them too.
     pub fn zeros(dtype: Dtype, nums: &[u32]) -> Self {
         let bytes = nums.iter().product::<u32>() as usize * dtype.size();
-        Tensor { dtype, nums: nums.to_vec(), words: vec![0; bytes.div_ceil(8)], bytes }
+        let map = MmapMut::map_anon(bytes + HUGE).expect("memory for a tensor");
+        #[cfg(target_os = "linux")]
+        // Without them the numbers are a little worse, that is all.
+        let _ = map.advise(memmap2::Advice::HugePage);
+        let start = map.as_ptr().align_offset(HUGE);
+        Tensor { dtype, nums: nums.to_vec(), map, start, bytes }
     }
 
     /// Values between `low` and 4.
@@ -56,12 +66,12 @@ impl Tensor {
     }
 
     fn bytes(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.bytes]
+        &mut self.map[self.start..][..self.bytes]
     }
 
     /// Read view.
     pub fn src(&self) -> Result<Src<'_>> {
-        Src::new(&bytemuck::cast_slice(&self.words)[..self.bytes], Pattern::dense(self.dtype, &self.nums)?)
+        Src::new(&self.map[self.start..][..self.bytes], Pattern::dense(self.dtype, &self.nums)?)
     }
 
     /// Write view.

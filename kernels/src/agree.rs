@@ -1,14 +1,16 @@
 //! Checks and reads that the movement kernels share.
 
-use crate::access::{CHUNK, Dst, Imm, Input, Src};
+use crate::access::{CHUNK, Dst, Imm, Input, Src, for_lane_ranges};
+use crate::cast::dispatch::per_isa;
 use crate::cast::{self, Fp8Config};
+use crate::elementwise::Number;
 use crate::{Code, Dtype, Error, Profile, Result};
 
 /// Space for the bytes of one chunk of any dtype.
 pub(crate) struct Block([u64; CHUNK]);
 
 impl Block {
-    pub(crate) fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Block([0; CHUNK])
     }
 
@@ -16,6 +18,19 @@ impl Block {
     pub(crate) fn bytes(&mut self, n: usize, dtype: Dtype) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut::<u64, u8>(&mut self.0)[..n * dtype.size()]
     }
+}
+
+/// [`for_lane_ranges`] lane by lane, with blocks that are cleared once for all lanes.
+pub(crate) fn each_lane<const N: usize>(
+    lanes: usize,
+    elements: usize,
+    parallel: bool,
+    f: impl Fn(usize, &mut [Block; N]) -> Result<()> + Sync,
+) -> Result<()> {
+    for_lane_ranges(lanes, elements, parallel, |mut range| {
+        let mut blocks = [const { Block::new() }; N];
+        range.try_for_each(|lane| f(lane, &mut blocks))
+    })
 }
 
 /// An operand has the lanes and the elements per lane of the destination.
@@ -76,28 +91,37 @@ pub(crate) fn scalar_as(imm: Imm, to: Dtype, profile: &Profile) -> Result<[u8; 8
 
 /// Repeats one element over `out`.
 pub(crate) fn repeat(element: &[u8], out: &mut [u8]) {
+    // The width is known to the compiler in each arm: a copy of unknown length per element would be a call.
     match *element {
         [b] => out.fill(b),
+        [a, b] => out.as_chunks_mut().0.fill([a, b]),
+        [a, b, c, d] => out.as_chunks_mut().0.fill([a, b, c, d]),
         _ => out.chunks_exact_mut(element.len()).for_each(|e| e.copy_from_slice(element)),
     }
 }
 
-/// Copies the elements of `from` that `take` selects over those of `out`.
-pub(crate) fn merge(size: usize, take: &[bool], from: &[u8], out: &mut [u8]) {
-    fn run<const N: usize>(take: &[bool], from: &[u8], out: &mut [u8]) {
-        let (from, _) = from.as_chunks::<N>();
-        let (out, _) = out.as_chunks_mut::<N>();
-        for ((o, f), t) in out.iter_mut().zip(from).zip(take) {
-            if *t {
-                *o = *f;
+per_isa! {
+    /// Copies the elements of `from` that `take` selects over those of `out`.
+    pub(crate) fn merge, merge_on(size: usize, take: &[bool], from: &[u8], out: &mut [u8]) = merge_body;
+}
+
+#[inline(always)]
+fn merge_body(size: usize, take: &[bool], from: &[u8], out: &mut [u8]) {
+    // Without a branch: predicates are seldom foreseeable.
+    macro_rules! run {
+        ($t:ident) => {{
+            const N: usize = size_of::<$t>();
+            for ((o, f), t) in out.as_chunks_mut::<N>().0.iter_mut().zip(from.as_chunks::<N>().0).zip(take) {
+                let (old, new) = ($t::from_le_bytes(*o), $t::from_le_bytes(*f));
+                *o = (if *t { new } else { old }).to_le_bytes();
             }
-        }
+        }};
     }
     match size {
-        1 => run::<1>(take, from, out),
-        2 => run::<2>(take, from, out),
-        4 => run::<4>(take, from, out),
-        _ => run::<8>(take, from, out),
+        1 => run!(u8),
+        2 => run!(u16),
+        4 => run!(u32),
+        _ => run!(u64),
     }
 }
 
@@ -176,6 +200,16 @@ impl<'a> Linear<'a> {
     pub(crate) fn read_as(&self, lane: usize, start: usize, to: Dtype, cfg: Fp8Config, out: &mut [u8]) {
         let (lane, start) = self.at(lane, start);
         read_as(&self.src, lane, start, to, cfg, out);
+    }
+
+    /// The same elements on the float path: in place where memory allows, else read into `buf`.
+    pub(crate) fn floats<'b>(&'b self, lane: usize, start: usize, buf: &'b mut [f32]) -> &'b [f32] {
+        let (lane, start) = self.at(lane, start);
+        if let Some(values) = f32::in_place(&self.src, lane, start, buf.len()) {
+            return values;
+        }
+        self.src.read_f32(lane, start, buf);
+        buf
     }
 
     /// The same elements on the float path.

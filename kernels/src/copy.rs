@@ -2,7 +2,8 @@
 
 use crate::access::{CHUNK, Dst, Src, chunks, for_lane_ranges};
 use crate::cast::{check_cast, check_unpacked};
-use crate::{Code, Error, Profile, Result};
+use crate::elementwise::Number;
+use crate::{Code, Dtype, Error, Profile, Result};
 
 /// Copies elements in row-major order; the two patterns may have different shapes of the same total.
 ///
@@ -28,6 +29,8 @@ pub fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     if dst.is_empty() || (same && dst.starts_at(src)) {
         return Ok(());
     }
+    // Operands that are not identical are disjoint: then a conversion needs no buffer on a float32 side.
+    let apart = !dst.starts_at(src);
     // Lanes are the destination's. A source of another shape is read as one long lane.
     let flat = (src.lanes() != dst.lanes()).then(|| src.flat());
     let len = dst.lane_len();
@@ -45,6 +48,14 @@ pub fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
                 let (src, from, start) = place(lane, at);
                 if same {
                     src.with_bytes(from, start, n, |bytes| dst.scatter(lane, at, bytes));
+                } else if apart && let Some(values) = f32::in_place(src, from, start, n) {
+                    dst.write_f32(lane, at, values, profile.fp8());
+                } else if apart
+                    && dst.dtype() == Dtype::Float32
+                    // SAFETY: the operands are disjoint, so nothing else sees these bytes.
+                    && let Some(out) = unsafe { f32::in_place_mut(dst, lane, at, n) }
+                {
+                    src.read_f32(from, start, out);
                 } else {
                     src.read_f32(from, start, &mut hub[..n]);
                     dst.write_f32(lane, at, &hub[..n], profile.fp8());

@@ -1,12 +1,14 @@
 //! The modes of DMACopy (32) and the bodies of DMADescriptorTranspose, -Replicate and -CCE (70 to 72): transpose,
 //! replicate, in-flight reduction, and a copy that adds into its destination.
 
-use crate::access::{CHUNK, Dst, Pair, Pattern, Src, chunks, for_lanes};
-use crate::agree::{Block, Linear, castable, read_as, shapes};
-use crate::alu::AluOp;
-use crate::cast::{self, MemoryReductionOp, check_unpacked, sse_max, sse_min};
+use crate::access::{Dst, Pair, Pattern, Src, chunks, for_lanes};
+use crate::agree::{Block, Linear, castable, each_lane, read_as, shapes};
+use crate::alu::{AluOp, float_op};
+use crate::cast::dispatch::per_isa;
+use crate::cast::{self, MemoryReductionOp, check_unpacked};
 use crate::copy::copy;
-use crate::{Code, Error, Profile, Result};
+use crate::elementwise::Number;
+use crate::{Code, Dtype, Error, Profile, Result};
 use std::sync::Arc;
 
 crate::named_enum! {
@@ -129,10 +131,9 @@ pub struct Cce<'a> {
 /// add: acc = 0, then acc = acc + c * in, product and sum rounded separately. max and min: the first source seeds the
 /// accumulator, later ones follow the SSE rule with the accumulator as second operand, so it wins on NaN and ties.
 pub fn cce(p: &Cce, sources: &[Src], dst: &Dst, profile: &Profile) -> Result<()> {
-    let fold: Option<fn(f32, f32) -> f32> = match p.op {
+    let op = match p.op {
         AluOp::Add => None,
-        AluOp::Max => Some(sse_max),
-        AluOp::Min => Some(sse_min),
+        AluOp::Max | AluOp::Min => Some(float_op(p.op, profile)?),
         other => {
             return Err(Error::new(Code::S006, "an in-flight reduction knows add, max and min").received(other));
         }
@@ -150,27 +151,49 @@ pub fn cce(p: &Cce, sources: &[Src], dst: &Dst, profile: &Profile) -> Result<()>
     for (k, s) in sources.iter().enumerate() {
         let name = format!("ins[{k}]");
         check_unpacked(s.dtype()).map_err(|e| e.operand(name.clone()))?;
-        castable(crate::Dtype::Float32, dst.dtype(), profile).map_err(|e| e.operand("outs[0]"))?;
+        castable(Dtype::Float32, dst.dtype(), profile).map_err(|e| e.operand("outs[0]"))?;
         from.push(Linear::new(&name, s, dst)?);
     }
-    for_lanes(dst.lanes(), dst.len() * from.len(), dst.pattern().lanes_disjoint(), |lane| {
-        let (mut acc, mut input) = ([0f32; CHUNK], [0f32; CHUNK]);
+    let elements = dst.len().saturating_mul(from.len());
+    // The destination itself can be the accumulator, when nothing else reads it and nothing is rounded on the way.
+    let apart = dst.dtype() == Dtype::Float32 && sources.iter().all(|s| !dst.starts_at(s));
+    each_lane(dst.lanes(), elements, dst.pattern().lanes_disjoint(), |lane, [acc, input]| {
         chunks(dst.lane_len(), |start, n| {
-            let (acc, input) = (&mut acc[..n], &mut input[..n]);
-            acc.fill(0.0);
+            // SAFETY: sources are disjoint from the destination or identical to it, and `apart` excludes the latter.
+            let direct = if apart { unsafe { f32::in_place_mut(dst, lane, start, n) } } else { None };
+            let stored = direct.is_some();
+            let acc = direct.unwrap_or_else(|| bytemuck::cast_slice_mut(acc.bytes(n, Dtype::Float32)));
+            let buf: &mut [f32] = bytemuck::cast_slice_mut(input.bytes(n, Dtype::Float32));
             for (k, s) in from.iter().enumerate() {
-                s.read_f32(lane, start, input);
-                match (fold, p.constants.get(k)) {
-                    (Some(_), _) if k == 0 => acc.copy_from_slice(input),
-                    (Some(f), _) => acc.iter_mut().zip(&*input).for_each(|(a, x)| *a = f(*x, *a)),
-                    (None, Some(c)) => acc.iter_mut().zip(&*input).for_each(|(a, x)| *a += c * x),
-                    (None, None) => acc.iter_mut().zip(&*input).for_each(|(a, x)| *a += x),
+                let input = s.floats(lane, start, &mut *buf);
+                let first = k == 0;
+                match (op, p.constants.get(k)) {
+                    (Some(_), _) if first => acc.copy_from_slice(input),
+                    (Some(op), _) => op.apply_reversed(acc, input),
+                    (None, c) => add_scaled(acc, input, c.copied(), first),
                 }
             }
-            dst.write_f32(lane, start, acc, profile.fp8());
+            if !stored {
+                dst.write_f32(lane, start, acc, profile.fp8());
+            }
             Ok(())
         })
     })
+}
+
+per_isa! {
+    /// acc = acc + c * x, from 0 when `first`.
+    fn add_scaled, add_scaled_on(acc: &mut [f32], x: &[f32], c: Option<f32>, first: bool) = add_scaled_body;
+}
+
+#[inline(always)]
+fn add_scaled_body(acc: &mut [f32], x: &[f32], c: Option<f32>, first: bool) {
+    match (first, c) {
+        (true, Some(c)) => acc.iter_mut().zip(x).for_each(|(a, x)| *a = 0.0 + c * x),
+        (true, None) => acc.iter_mut().zip(x).for_each(|(a, x)| *a = 0.0 + x),
+        (false, Some(c)) => acc.iter_mut().zip(x).for_each(|(a, x)| *a += c * x),
+        (false, None) => acc.iter_mut().zip(x).for_each(|(a, x)| *a += x),
+    }
 }
 
 /// A copy that combines with what the destination holds (`numerics.md` 5): the source is cast to the destination's

@@ -1,8 +1,8 @@
 //! Gather (92): elements of a partition chosen by index.
 
-use crate::access::{CHUNK, Dst, Src, chunks, for_lanes};
-use crate::agree::{Block, castable, read_as, same_shape, shapes};
-use crate::{Code, Error, Profile, Result};
+use crate::access::{Dst, Src, chunks};
+use crate::agree::{castable, each_lane, read_as, same_shape, shapes};
+use crate::{Code, Dtype, Error, Profile, Result};
 
 /// The error of an index that leaves its extent.
 #[cold]
@@ -23,14 +23,21 @@ pub fn gather(data: &Src, indices: &Src, dst: &Dst, profile: &Profile) -> Result
     }
     castable(data.dtype(), dst.dtype(), profile)?;
     let (bound, size) = (data.lane_len(), dst.dtype().size());
-    let unsigned64 = indices.dtype() == crate::Dtype::Uint64;
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
-        let mut at = [0i64; CHUNK];
-        let mut block = Block::new();
+    let unsigned64 = indices.dtype() == Dtype::Uint64;
+    let same = data.dtype() == dst.dtype();
+    each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [at, block]| {
         chunks(dst.lane_len(), |start, n| {
-            indices.read_i64(lane, start, &mut at[..n]);
+            let at: &mut [i64] = bytemuck::cast_slice_mut(at.bytes(n, Dtype::Int64));
+            indices.read_i64(lane, start, at);
             let bytes = block.bytes(n, dst.dtype());
-            for (k, (i, out)) in at[..n].iter().zip(bytes.chunks_exact_mut(size)).enumerate() {
+            if same
+                && let Some(run) = data.run(lane, 0, bound)
+                && pick(run, at, bytes, size)
+            {
+                dst.scatter(lane, start, bytes);
+                return Ok(());
+            }
+            for (k, (i, out)) in at.iter().zip(bytes.chunks_exact_mut(size)).enumerate() {
                 let index = usize::try_from(*i).ok().filter(|i| *i < bound).ok_or_else(|| {
                     let shown = if unsigned64 { i128::from(*i as u64) } else { i128::from(*i) };
                     out_of_range(shown, bound, lane, start + k, "ins[1]")
@@ -41,4 +48,21 @@ pub fn gather(data: &Src, indices: &Src, dst: &Dst, profile: &Profile) -> Result
             Ok(())
         })
     })
+}
+
+/// Picks elements out of neighbouring ones; false when an index leaves them.
+fn pick(from: &[u8], at: &[i64], out: &mut [u8], size: usize) -> bool {
+    fn run<const N: usize>(from: &[u8], at: &[i64], out: &mut [u8]) -> bool {
+        let from = from.as_chunks::<N>().0;
+        out.as_chunks_mut::<N>().0.iter_mut().zip(at).all(|(o, i)| {
+            let found = usize::try_from(*i).ok().and_then(|i| from.get(i));
+            found.inspect(|f| *o = **f).is_some()
+        })
+    }
+    match size {
+        1 => run::<1>(from, at, out),
+        2 => run::<2>(from, at, out),
+        4 => run::<4>(from, at, out),
+        _ => run::<8>(from, at, out),
+    }
 }

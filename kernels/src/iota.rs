@@ -1,8 +1,9 @@
 //! Affine index values: Iota (61), TensorScalarAffineSelect (62).
 
-use crate::access::{CHUNK, Dst, Imm, Src, chunks, for_lanes};
-use crate::agree::{Block, castable, merge, read_as, repeat, same_shape, scalar_as};
+use crate::access::{CHUNK, Dst, Imm, Src, chunks};
+use crate::agree::{castable, each_lane, merge, read_as, repeat, same_shape, scalar_as};
 use crate::alu::AluOp;
+use crate::cast::{self, dispatch::per_isa};
 use crate::{Code, Dtype, Error, Profile, Result};
 use arrayvec::ArrayVec;
 
@@ -68,9 +69,7 @@ impl Walk {
                 rest /= n;
             }
             let count = (row - col).min(out.len() - done);
-            for (k, o) in out[done..done + count].iter_mut().enumerate() {
-                *o = value.wrapping_add(step.wrapping_mul(k as i32));
-            }
+            ramp(value, *step, &mut out[done..done + count]);
             done += count;
             at += count;
         }
@@ -81,17 +80,23 @@ impl Walk {
 pub fn iota(p: &Affine, dst: &Dst, profile: &Profile) -> Result<()> {
     castable(Dtype::Int32, dst.dtype(), profile)?;
     let walk = Walk::new(p, dst.lanes(), dst.lane_len())?;
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
-        let mut values = [0i32; CHUNK];
-        let mut hub = [0f32; CHUNK];
+    each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [values, hub]| {
         chunks(dst.lane_len(), |start, n| {
-            walk.fill(lane, start, &mut values[..n]);
+            let values = bytemuck::cast_slice_mut(values.bytes(n, Dtype::Int32));
             if dst.dtype() == Dtype::Int32 {
-                dst.scatter(lane, start, bytemuck::cast_slice(&values[..n]));
-            } else {
-                hub.iter_mut().zip(&values[..n]).for_each(|(h, v)| *h = *v as f32);
-                dst.write_f32(lane, start, &hub[..n], profile.fp8());
+                dst.with_bytes_out(lane, start, n, |bytes| match bytemuck::try_cast_slice_mut(bytes) {
+                    Ok(out) => walk.fill(lane, start, out),
+                    Err(_) => {
+                        walk.fill(lane, start, values);
+                        bytes.copy_from_slice(bytemuck::cast_slice(values));
+                    }
+                });
+                return Ok(());
             }
+            walk.fill(lane, start, values);
+            let hub: &mut [f32] = bytemuck::cast_slice_mut(hub.bytes(n, Dtype::Float32));
+            cast::decode_f32(Dtype::Int32, bytemuck::cast_slice(values), hub);
+            dst.write_f32(lane, start, hub, profile.fp8());
             Ok(())
         })
     })
@@ -112,18 +117,17 @@ pub struct AffineSelect<'a> {
 pub fn affine_select(p: &AffineSelect, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     same_shape("ins[0]", src, dst)?;
     castable(src.dtype(), dst.dtype(), profile)?;
-    let test = int_compare(p.compare_op)?;
+    check_compare("TensorScalarAffineSelect", p.compare_op)?;
     let walk = Walk::new(&p.value, dst.lanes(), dst.lane_len())?;
     let (dtype, cfg) = (dst.dtype(), profile.fp8());
     let fill = scalar_as(Imm::f32(p.fill_value), dtype, profile)?;
     let fill = &fill[..dtype.size()];
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
-        let mut values = [0i32; CHUNK];
+    each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [values, input, result]| {
         let mut keep = [false; CHUNK];
-        let (mut input, mut result) = (Block::new(), Block::new());
         chunks(dst.lane_len(), |start, n| {
-            walk.fill(lane, start, &mut values[..n]);
-            keep.iter_mut().zip(&values[..n]).for_each(|(k, v)| *k = test(*v));
+            let values = bytemuck::cast_slice_mut(values.bytes(n, Dtype::Int32));
+            walk.fill(lane, start, values);
+            compare_to_zero(p.compare_op, values, &mut keep[..n]);
             let input = input.bytes(n, dtype);
             read_as(src, lane, start, dtype, cfg, input);
             let result = result.bytes(n, dtype);
@@ -135,34 +139,77 @@ pub fn affine_select(p: &AffineSelect, src: &Src, dst: &Dst, profile: &Profile) 
     })
 }
 
-fn int_compare(op: AluOp) -> Result<fn(i32) -> bool> {
-    Ok(match op {
-        AluOp::IsEqual => |v| v == 0,
-        AluOp::NotEqual => |v| v != 0,
-        AluOp::IsGt => |v| v > 0,
-        AluOp::IsGe => |v| v >= 0,
-        AluOp::IsLt => |v| v < 0,
-        AluOp::IsLe => |v| v <= 0,
-        other => return Err(not_a_compare("TensorScalarAffineSelect", other)),
-    })
+per_isa! {
+    /// value, value + step, value + 2 step ..
+    fn ramp, ramp_on(value: i32, step: i32, out: &mut [i32]) = ramp_body;
+}
+
+#[inline(always)]
+fn ramp_body(value: i32, step: i32, out: &mut [i32]) {
+    for (k, o) in out.iter_mut().enumerate() {
+        *o = value.wrapping_add(step.wrapping_mul(k as i32));
+    }
+}
+
+per_isa! {
+    /// keep = value op 0.
+    fn compare_to_zero, compare_to_zero_on(op: AluOp, values: &[i32], keep: &mut [bool]) = compare_ints;
+}
+
+per_isa! {
+    /// keep = keep and value op bound.
+    pub(crate) fn and_compare, and_compare_on(op: AluOp, values: &[f32], bound: f32, keep: &mut [bool]) = compare_floats;
+}
+
+/// Runs `$run!` with the comparison that `$op` names; no other operation gets here.
+macro_rules! by_comparison {
+    ($op:expr, $run:ident) => {
+        match $op {
+            AluOp::IsEqual => $run!(==),
+            AluOp::NotEqual => $run!(!=),
+            AluOp::IsGt => $run!(>),
+            AluOp::IsGe => $run!(>=),
+            AluOp::IsLt => $run!(<),
+            _ => $run!(<=),
+        }
+    };
+}
+
+#[inline(always)]
+fn compare_ints(op: AluOp, values: &[i32], keep: &mut [bool]) {
+    macro_rules! run {
+        ($cmp:tt) => {
+            for (k, v) in keep.iter_mut().zip(values) {
+                *k = *v $cmp 0;
+            }
+        };
+    }
+    by_comparison!(op, run);
+}
+
+#[inline(always)]
+fn compare_floats(op: AluOp, values: &[f32], bound: f32, keep: &mut [bool]) {
+    macro_rules! run {
+        ($cmp:tt) => {
+            for (k, v) in keep.iter_mut().zip(values) {
+                *k &= *v $cmp bound;
+            }
+        };
+    }
+    by_comparison!(op, run);
+}
+
+/// Fails unless `op` is one of the six comparisons.
+pub(crate) fn check_compare(instruction: &str, op: AluOp) -> Result<()> {
+    match op {
+        AluOp::IsEqual | AluOp::NotEqual | AluOp::IsGt | AluOp::IsGe | AluOp::IsLt | AluOp::IsLe => Ok(()),
+        other => Err(not_a_compare(instruction, other)),
+    }
 }
 
 /// The error of an operation that is no comparison.
 #[cold]
-pub(crate) fn not_a_compare(instruction: &str, op: AluOp) -> Error {
+fn not_a_compare(instruction: &str, op: AluOp) -> Error {
     Error::new(Code::S006, format!("{instruction} compares with is_equal, not_equal, is_gt, is_ge, is_lt or is_le"))
         .received(op)
-}
-
-/// Comparison of two float32 values, as RangeSelect uses it.
-pub(crate) fn float_compare(op: AluOp) -> Result<fn(f32, f32) -> bool> {
-    Ok(match op {
-        AluOp::IsEqual => |a, b| a == b,
-        AluOp::NotEqual => |a, b| a != b,
-        AluOp::IsGt => |a, b| a > b,
-        AluOp::IsGe => |a, b| a >= b,
-        AluOp::IsLt => |a, b| a < b,
-        AluOp::IsLe => |a, b| a <= b,
-        other => return Err(not_a_compare("RangeSelect", other)),
-    })
 }

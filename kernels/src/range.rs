@@ -1,12 +1,12 @@
 //! RangeSelect (63).
 
-use crate::access::{CHUNK, Dst, Imm, Input, Src, chunks, for_lanes};
+use crate::access::{CHUNK, Dst, Imm, Input, Src, chunks};
 use crate::accumulate::Epilogue;
-use crate::agree::{Block, castable, merge, read_as, repeat, same_shape, scalar_as, shapes};
+use crate::agree::{castable, each_lane, merge, read_as, repeat, same_shape, scalar_as, shapes};
 use crate::alu::AluOp;
-use crate::cast::check_unpacked;
-use crate::iota::float_compare;
-use crate::{Code, Error, Profile, Result};
+use crate::cast::{check_unpacked, dispatch::per_isa};
+use crate::iota::{and_compare, check_compare};
+use crate::{Code, Dtype, Error, Profile, Result};
 
 /// Fields and optional operands of RangeSelect.
 pub struct RangeSelect<'a> {
@@ -36,7 +36,8 @@ pub fn range_select(
 ) -> Result<()> {
     same_shape("ins[0]", src, dst)?;
     castable(src.dtype(), dst.dtype(), profile)?;
-    let tests = (float_compare(p.compare_op0)?, float_compare(p.compare_op1)?);
+    check_compare("RangeSelect", p.compare_op0)?;
+    check_compare("RangeSelect", p.compare_op1)?;
     let bounds = [("ins[1]", bound0), ("ins[2]", bound1)];
     for (name, bound) in bounds {
         if let Input::View(v) = bound
@@ -58,17 +59,16 @@ pub fn range_select(
     }
     let fill = scalar_as(Imm::f32(p.fill_value), dtype, profile)?;
     let fill = &fill[..dtype.size()];
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+    each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [index, input, result]| {
         let (lo, hi) = (bound(bound0, lane), bound(bound1, lane));
-        let keep = |at: usize| {
-            let index = p.base.wrapping_add(at as i64) as f32;
-            tests.0(index, lo) && tests.1(index, hi)
-        };
         let mut fold = p.epilogue.as_ref().and_then(|e| e.lane(lane));
         let mut take = [false; CHUNK];
-        let (mut input, mut result) = (Block::new(), Block::new());
         chunks(dst.lane_len(), |start, n| {
-            take[..n].iter_mut().enumerate().for_each(|(k, t)| *t = keep(start + k));
+            let index: &mut [f32] = bytemuck::cast_slice_mut(index.bytes(n, Dtype::Float32));
+            positions(p.base.wrapping_add(start as i64), index);
+            take[..n].fill(true);
+            and_compare(p.compare_op0, index, lo, &mut take[..n]);
+            and_compare(p.compare_op1, index, hi, &mut take[..n]);
             if let Some(fold) = &mut fold {
                 // The fold sees the values before they are rounded, so it reads the input ahead of the write.
                 let mut values = [0f32; CHUNK];
@@ -90,6 +90,18 @@ pub fn range_select(
         }
         Ok(())
     })
+}
+
+per_isa! {
+    /// first, first + 1 .. as float32.
+    fn positions, positions_on(first: i64, out: &mut [f32]) = positions_body;
+}
+
+#[inline(always)]
+fn positions_body(first: i64, out: &mut [f32]) {
+    for (k, o) in out.iter_mut().enumerate() {
+        *o = first.wrapping_add(k as i64) as f32;
+    }
 }
 
 fn bound(input: &Input, lane: usize) -> f32 {

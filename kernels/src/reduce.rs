@@ -202,8 +202,8 @@ impl<N: Number, S: Fn(N) -> N + Sync, F: Fn(&mut [N]) + Sync> Fold<N, S, F> {
             return Ok(());
         }
         if rows.across {
-            fold::fold_partitions(self.op, &self.seed, src, &store);
-            return Ok(());
+            let apart = dst.pattern().is_contiguous();
+            return fold::fold_partitions(self.op, &self.seed, src, apart, &store);
         }
         if rows.whole {
             fold_all(self.op, &self.seed, src, &store);

@@ -3,7 +3,7 @@
 
 use crate::access::{CHUNK, Dst, Src, chunks, for_lanes};
 use crate::agree::{castable, same_shape, shapes};
-use crate::cast::{self, check_unpacked};
+use crate::cast::{self, check_unpacked, dispatch::per_isa};
 use crate::{Code, Dtype, Error, Profile, Result};
 use std::ops::RangeInclusive;
 
@@ -98,6 +98,26 @@ impl Matches {
         m
     }
 
+    /// [`Matches::meet`] for elements from position `start`; what meets a value is replaced by `with`.
+    fn meet_all(&mut self, elements: &mut [f32], start: usize, with: Option<f32>) {
+        // Nearly all elements meet nothing, which is quick to see for many at once.
+        const TOGETHER: usize = 64;
+        for (block, part) in elements.chunks_mut(TOGETHER).enumerate() {
+            let mut any = false;
+            meets_any(&self.values, part, &mut any);
+            if !any {
+                continue;
+            }
+            for (k, v) in part.iter_mut().enumerate() {
+                if self.meet(*v, start + block * TOGETHER + k)
+                    && let Some(with) = with
+                {
+                    *v = with;
+                }
+            }
+        }
+    }
+
     /// True when an unmatched value equals the element; that value is then taken.
     fn meet(&mut self, element: f32, index: usize) -> bool {
         let hits = self.values.iter().enumerate().fold(0u8, |h, (k, v)| h | (u8::from(element == *v) << k)) & self.open;
@@ -109,6 +129,24 @@ impl Matches {
         self.index[k] = index as u32;
         true
     }
+}
+
+per_isa! {
+    /// One of the elements equals one of the values.
+    fn meets_any, meets_any_on(values: &[f32; SLOTS], elements: &[f32], any: &mut bool) = meets_any_body;
+}
+
+#[inline(always)]
+fn meets_any_body(values: &[f32; SLOTS], elements: &[f32], any: &mut bool) {
+    let mut hit = 0u32;
+    for e in elements {
+        let mut here = 0u32;
+        for v in values {
+            here |= u32::from(*e == *v);
+        }
+        hit |= here;
+    }
+    *any = hit != 0;
 }
 
 fn write_indices(dst: &Dst, lane: usize, index: &[u32; SLOTS], profile: &Profile) -> Result<()> {
@@ -133,9 +171,7 @@ pub fn max_index(values: &Src, data: &Src, dst: &Dst, profile: &Profile) -> Resu
         chunks(data.lane_len(), |start, n| {
             if matches.open != 0 {
                 data.read_f32(lane, start, &mut buffer[..n]);
-                for (k, v) in buffer[..n].iter().enumerate() {
-                    matches.meet(*v, start + k);
-                }
+                matches.meet_all(&mut buffer[..n], start, None);
             }
             Ok(())
         })?;
@@ -171,11 +207,7 @@ pub fn match_replace(
             let buffer = &mut buffer[..n];
             data.read_f32(lane, start, buffer);
             if matches.open != 0 {
-                for (k, v) in buffer.iter_mut().enumerate() {
-                    if matches.meet(*v, start + k) {
-                        *v = imm_value;
-                    }
-                }
+                matches.meet_all(buffer, start, Some(imm_value));
             }
             dst.write_f32(lane, start, buffer, profile.fp8());
             Ok(())

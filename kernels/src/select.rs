@@ -1,8 +1,9 @@
 //! Select (51) and CopyPredicated (52), with its select-reduce form.
 
-use crate::access::{CHUNK, Dst, Input, Src, chunks, for_lanes};
+use crate::access::{CHUNK, Dst, Input, Src, chunks};
 use crate::accumulate::Epilogue;
-use crate::agree::{Block, Value, merge, same_shape};
+use crate::agree::{Value, each_lane, merge, same_shape};
+use crate::cast::dispatch::per_isa;
 use crate::cast::{check_unpacked, decode_f32};
 use crate::{Code, Dtype, Error, Profile, Result};
 
@@ -13,19 +14,17 @@ pub fn select(predicate: &Src, on_true: &Input, on_false: &Input, dst: &Dst, pro
     let (dtype, cfg) = (dst.dtype(), profile.fp8());
     let yes = Value::new("ins[1]", on_true, dst, false, profile)?;
     let no = Value::new("ins[2]", on_false, dst, false, profile)?;
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+    each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [a, b]| {
         let mut pred = [0f32; CHUNK];
         let mut take = [false; CHUNK];
-        let (mut a, mut b) = (Block::new(), Block::new());
         chunks(dst.lane_len(), |start, n| {
             predicate.read_f32(lane, start, &mut pred[..n]);
-            for (k, (t, p)) in take.iter_mut().zip(&pred[..n]).enumerate() {
-                if *p != 0.0 && *p != 1.0 {
-                    return Err(Error::new(Code::S008, "the predicate of Select is exactly 0 or 1")
-                        .received(format!("{p} in partition {lane}, element {}", start + k))
-                        .operand("ins[0]"));
-                }
-                *t = *p == 1.0;
+            let mut bad = false;
+            ones(&pred[..n], &mut take[..n], &mut bad);
+            if bad && let Some((k, p)) = pred[..n].iter().enumerate().find(|(_, p)| **p != 0.0 && **p != 1.0) {
+                return Err(Error::new(Code::S008, "the predicate of Select is exactly 0 or 1")
+                    .received(format!("{p} in partition {lane}, element {}", start + k))
+                    .operand("ins[0]"));
             }
             let (a, b) = (a.bytes(n, dtype), b.bytes(n, dtype));
             yes.read(lane, start, dtype, cfg, a);
@@ -60,10 +59,9 @@ pub fn copy_predicated(p: &CopyPredicated, predicate: &Src, src: &Input, dst: &D
         e.check(dst.lanes())?;
         check_unpacked(dtype).map_err(|e| e.operand("outs[0]"))?;
     }
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+    each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [a, b]| {
         let mut take = [false; CHUNK];
         let mut fold = p.epilogue.as_ref().and_then(|e| e.lane(lane));
-        let (mut a, mut b) = (Block::new(), Block::new());
         chunks(dst.lane_len(), |start, n| {
             widened(predicate, lane, start, &mut take[..n]);
             if p.reverse_pred {
@@ -99,11 +97,39 @@ pub fn copy_predicated(p: &CopyPredicated, predicate: &Src, src: &Input, dst: &D
     })
 }
 
+per_isa! {
+    /// Which values are one; `bad` is set when one is neither 0 nor 1.
+    fn ones, ones_on(values: &[f32], take: &mut [bool], bad: &mut bool) = ones_body;
+}
+
+#[inline(always)]
+fn ones_body(values: &[f32], take: &mut [bool], bad: &mut bool) {
+    let mut wrong = 0u32;
+    for (t, p) in take.iter_mut().zip(values) {
+        *t = *p == 1.0;
+        wrong |= u32::from((*p != 0.0) & (*p != 1.0));
+    }
+    *bad = wrong != 0;
+}
+
+per_isa! {
+    /// Which bytes are not zero.
+    fn nonzero, nonzero_on(bytes: &[u8], take: &mut [bool]) = nonzero_body;
+}
+
+#[inline(always)]
+fn nonzero_body(bytes: &[u8], take: &mut [bool]) {
+    for (t, b) in take.iter_mut().zip(bytes) {
+        *t = *b != 0;
+    }
+}
+
 /// The predicate test: the element cast to uint32 is not zero.
 fn widened(predicate: &Src, lane: usize, start: usize, take: &mut [bool]) {
     let dtype = predicate.dtype();
     predicate.with_bytes(lane, start, take.len(), |bytes| match dtype {
-        Dtype::Uint8 | Dtype::Uint16 | Dtype::Uint32 | Dtype::Uint64 => {
+        Dtype::Uint8 => nonzero(bytes, take),
+        Dtype::Uint16 | Dtype::Uint32 | Dtype::Uint64 => {
             for (t, e) in take.iter_mut().zip(bytes.chunks_exact(dtype.size())) {
                 *t = e.iter().any(|b| *b != 0);
             }

@@ -34,6 +34,10 @@ pub fn stream_shuffle(mask: &[u8], src: &Src, dst: &Dst) -> Result<()> {
     }
     for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
         let Some(row) = from(lane) else { return Ok(()) };
+        if let Some(run) = src.run(row, 0, src.lane_len()) {
+            dst.scatter(lane, 0, run);
+            return Ok(());
+        }
         chunks(dst.lane_len(), |start, n| {
             src.with_bytes(row, start, n, |bytes| dst.scatter(lane, start, bytes));
             Ok(())

@@ -293,6 +293,13 @@ impl Src<'_> {
 }
 
 impl Dst<'_> {
+    /// The extents of this view and of the window have bytes in common.
+    pub fn touches(&self, window: &Window) -> bool {
+        let (lo, hi) = self.pattern.extent().unwrap_or((0, 0));
+        let at = |p: *const u8, byte: i64| p.wrapping_offset(byte as isize).addr();
+        at(self.ptr, lo) < at(window.ptr, window.hi) && at(window.ptr, window.lo) < at(self.ptr, hi)
+    }
+
     /// Random access to the extent of this view.
     pub fn window(&self) -> WindowMut<'_> {
         let (lo, hi) = self.pattern.extent().unwrap_or((0, 0));
@@ -308,6 +315,16 @@ impl Window<'_> {
     /// Half-open byte range of the window.
     pub fn extent(&self) -> (i64, i64) {
         (self.lo, self.hi)
+    }
+
+    /// The `len` bytes from `byte` on, when they lie in the window.
+    #[inline]
+    pub fn bytes(&self, byte: i64, len: usize) -> Option<&[u8]> {
+        if !reaches(self.lo, self.hi, byte, len) {
+            return None;
+        }
+        // SAFETY: the extent of the view was proven in bounds and `reaches` keeps the slice inside it.
+        Some(unsafe { std::slice::from_raw_parts(self.ptr.offset(byte as isize), len) })
     }
 
     /// Copies the bytes from `byte` on into `out`; false, and nothing happens, when they leave the window.

@@ -1,9 +1,10 @@
 //! Activation (4) and its relatives: function values of a scaled and biased operand (`activation.md`).
 
-use crate::access::{CHUNK, Dst, Input, Src, chunks, for_lanes};
+use crate::access::{CHUNK, Dst, Input, Src, for_lane_ranges, pieces};
 use crate::accumulate::Epilogue;
 use crate::alu::{AluOp, FloatOp, float_op};
 use crate::cast;
+use crate::elementwise::Number;
 use crate::isa::Isa;
 use crate::{Code, Dtype, Error, Named, Profile, Result};
 
@@ -12,6 +13,7 @@ mod math;
 pub mod pwp;
 
 pub use exact::apply;
+use exact::{Affine, Piece};
 
 crate::named_enum! {
     /// The activation functions. The last two have a name in the reference but no ordinal there.
@@ -100,18 +102,44 @@ pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Re
     each_lane(src, dst, p.epilogue.as_ref(), profile, |lane| {
         let front = front.lane(lane);
         let alpha = scalar(&p.alpha, lane);
-        move |values: &mut [f32]| {
-            front.apply(values);
-            match table {
-                Some(t) => t.apply(values),
-                None if printed => {
-                    exact::silu_derivative_printed(isa, values);
-                    Ok(())
+        move |input: &[f32], out: &mut [f32]| {
+            let piece = match &front {
+                LaneFront::Affine(front) => Piece { input, out, front: *front },
+                LaneFront::Ops(ops) => {
+                    out.copy_from_slice(input);
+                    for (op, s, reverse) in ops.iter().flatten() {
+                        op.apply_scalar(out, *s, *reverse);
+                    }
+                    if let Some(t) = table {
+                        return t.apply(out);
+                    }
+                    let mut values = [0.0; CHUNK];
+                    return out.chunks_mut(CHUNK).try_for_each(|out| {
+                        let values = &mut values[..out.len()];
+                        values.copy_from_slice(out);
+                        function(isa, p.func, printed, alpha, Piece { input: values, out, front: Affine::NONE })
+                    });
                 }
-                None => apply(isa, p.func, alpha, values),
+            };
+            match table {
+                Some(t) => {
+                    let out = &mut *piece.out;
+                    exact::affine(isa, Piece { out: &mut *out, ..piece });
+                    t.apply(out)
+                }
+                None => function(isa, p.func, printed, alpha, piece),
             }
         }
     })
+}
+
+/// The exact form, or the printed one where the profile says so.
+fn function(isa: Isa, func: ActivationFunctionType, printed: bool, alpha: f32, piece: Piece) -> Result<()> {
+    if printed {
+        exact::silu_derivative_printed(isa, piece);
+        return Ok(());
+    }
+    exact::map(isa, func, alpha, piece)
 }
 
 /// Reciprocal (21): exact float32 division, never a table.
@@ -119,8 +147,8 @@ pub fn reciprocal(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     operands(src, dst, profile)?;
     let isa = Isa::best();
     each_lane(src, dst, None, profile, |_| {
-        move |values: &mut [f32]| {
-            exact::reciprocals(isa, values);
+        move |input: &[f32], out: &mut [f32]| {
+            exact::reciprocals(isa, Piece { input, out, front: Affine::NONE });
             Ok(())
         }
     })
@@ -142,37 +170,73 @@ pub fn exponential(
     let isa = Isa::best();
     each_lane(src, dst, epilogue, profile, |lane| {
         let m = scalar(row_max, lane);
-        move |values: &mut [f32]| {
-            exact::exponential(isa, m, values);
+        move |input: &[f32], out: &mut [f32]| {
+            exact::exponential(isa, m, Piece { input, out, front: Affine::NONE });
             Ok(())
         }
     })
 }
 
-/// Reads, transforms, folds and writes every lane piece by piece. `make` prepares the transformation of one lane.
-fn each_lane<F: FnMut(&mut [f32]) -> Result<()>>(
+/// Lanes up to this length get buffers of this length: clearing long ones would cost more than the work.
+const SMALL: usize = 16;
+
+/// Transforms, folds and writes every lane piece by piece. `make` prepares the transformation of one lane.
+fn each_lane<F: FnMut(&[f32], &mut [f32]) -> Result<()>>(
     src: &Src,
     dst: &Dst,
     epilogue: Option<&Epilogue>,
     profile: &Profile,
     make: impl Fn(usize) -> F + Sync,
 ) -> Result<()> {
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
-        let mut f = make(lane);
-        let mut fold = epilogue.and_then(|e| e.lane(lane));
-        let mut buf = [0.0f32; CHUNK];
-        chunks(dst.lane_len(), |at, n| {
-            let values = &mut buf[..n];
-            src.read_f32(lane, at, values);
-            f(values)?;
-            if let Some(fold) = &mut fold {
-                fold.extend(values);
+    if dst.lane_len() <= SMALL {
+        with_buffers::<SMALL, F>(src, dst, epilogue, profile, make)
+    } else {
+        with_buffers::<CHUNK, F>(src, dst, epilogue, profile, make)
+    }
+}
+
+fn with_buffers<const N: usize, F: FnMut(&[f32], &mut [f32]) -> Result<()>>(
+    src: &Src,
+    dst: &Dst,
+    epilogue: Option<&Epilogue>,
+    profile: &Profile,
+    make: impl Fn(usize) -> F + Sync,
+) -> Result<()> {
+    let apart = !dst.starts_at(src);
+    // float32r is rounded on the way out.
+    let plain = dst.dtype() == Dtype::Float32;
+    // Without a buffer on either side, longer pieces cost fewer calls.
+    let wide = apart && plain && f32::always_in_place(src) && f32::always_in_place(&dst.as_src());
+    let piece = if wide { 8 * CHUNK } else { N };
+    for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |range| {
+        let (mut from, mut to) = ([0.0f32; N], [0.0f32; N]);
+        for lane in range {
+            let mut f = make(lane);
+            let mut fold = epilogue.and_then(|e| e.lane(lane));
+            pieces(dst.lane_len(), piece, |at, n| {
+                let input = match f32::in_place(src, lane, at, n).filter(|_| apart) {
+                    Some(input) => input,
+                    None => {
+                        src.read_f32(lane, at, &mut from[..n]);
+                        &from[..n]
+                    }
+                };
+                // SAFETY: `input` is a buffer, or lies in an operand that is disjoint from the destination.
+                let direct = if plain { unsafe { f32::in_place_mut(dst, lane, at, n) } } else { None };
+                let stored = direct.is_some();
+                let out = direct.unwrap_or_else(|| &mut to[..n]);
+                f(input, out)?;
+                if let Some(fold) = &mut fold {
+                    fold.extend(out);
+                }
+                if !stored {
+                    dst.write_f32(lane, at, out, profile.fp8());
+                }
+                Ok(())
+            })?;
+            if let Some(fold) = fold {
+                fold.finish();
             }
-            dst.write_f32(lane, at, values, profile.fp8());
-            Ok(())
-        })?;
-        if let Some(fold) = fold {
-            fold.finish();
         }
         Ok(())
     })
@@ -186,7 +250,7 @@ enum Stages<'p, 'a> {
 
 /// The front of one lane.
 enum LaneFront {
-    Affine(f32, f32),
+    Affine(Affine),
     Ops([Option<(FloatOp, f32, bool)>; 2]),
 }
 
@@ -214,21 +278,10 @@ impl<'p, 'a> Stages<'p, 'a> {
 
     fn lane(&self, lane: usize) -> LaneFront {
         match self {
-            Stages::Affine(scale, bias) => LaneFront::Affine(scalar(scale, lane), scalar(bias, lane)),
-            Stages::Ops(ops) => LaneFront::Ops(ops.map(|o| o.map(|(op, imm, rev)| (op, scalar(imm, lane), rev)))),
-        }
-    }
-}
-
-impl LaneFront {
-    fn apply(&self, values: &mut [f32]) {
-        match self {
-            LaneFront::Affine(scale, bias) => values.iter_mut().for_each(|v| *v = *v * scale + bias),
-            LaneFront::Ops(ops) => {
-                for (op, s, reverse) in ops.iter().flatten() {
-                    op.apply_scalar(values, *s, *reverse);
-                }
+            Stages::Affine(scale, bias) => {
+                LaneFront::Affine(Affine { scale: scalar(scale, lane), bias: scalar(bias, lane) })
             }
+            Stages::Ops(ops) => LaneFront::Ops(ops.map(|o| o.map(|(op, imm, rev)| (op, scalar(imm, lane), rev)))),
         }
     }
 }

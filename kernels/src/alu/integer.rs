@@ -159,7 +159,7 @@ macro_rules! map {
 
             /// a = op(a, b), element by element over the shorter of the two.
             pub fn apply(self, a: &mut [$int], b: &[$int]) {
-                with_op!(self.0, f => blocks::zip(a, b, f));
+                apply(self, a, b);
             }
 
             /// a = op(b, a), element by element over the shorter of the two.
@@ -169,17 +169,17 @@ macro_rules! map {
 
             /// out = op(a, b), element by element over the shortest of the three.
             pub fn apply_into(self, out: &mut [$int], a: &[$int], b: &[$int]) {
-                with_op!(self.0, f => blocks::zip_into(out, a, b, f));
+                apply_into(self, out, a, b);
             }
 
             /// out = op(a, s), or op(s, a) when reversed.
             pub fn apply_scalar_into(self, out: &mut [$int], a: &[$int], s: $int, reverse: bool) {
-                with_op!(self.0, f => blocks::scalar_into(out, a, s, reverse, f));
+                apply_scalar_into(self, out, a, s, reverse);
             }
 
             /// a = op(a, s), or op(s, a) when reversed.
             pub fn apply_scalar(self, a: &mut [$int], s: $int, reverse: bool) {
-                with_op!(self.0, f => blocks::scalar(a, s, reverse, f));
+                apply_scalar(self, a, s, reverse);
             }
 
             /// `acc[r] = op(.. op(acc[r], x_skip) .., x_n-1)` over row r of `data`, whose rows have `n` elements; in order.
@@ -187,11 +187,51 @@ macro_rules! map {
                 with_op!(self.0, f => blocks::fold_rows(acc, data, n, skip, f));
             }
         }
+
+        per_isa! {
+            fn apply, apply_on(op: $name, a: &mut [$int], b: &[$int]) = bodies::apply;
+        }
+        per_isa! {
+            fn apply_into, apply_into_on(op: $name, out: &mut [$int], a: &[$int], b: &[$int]) = bodies::apply_into;
+        }
+        per_isa! {
+            fn apply_scalar, apply_scalar_on(op: $name, a: &mut [$int], s: $int, reverse: bool) = bodies::apply_scalar;
+        }
+        per_isa! {
+            fn apply_scalar_into, apply_scalar_into_on(op: $name, out: &mut [$int], a: &[$int], s: $int, reverse: bool) =
+                bodies::apply_scalar_into;
+        }
+
+        /// The loops that are compiled for every instruction set.
+        mod bodies {
+            use super::{Kind, $name, blocks};
+
+            #[inline(always)]
+            pub(super) fn apply(op: $name, a: &mut [$int], b: &[$int]) {
+                with_op!(op.0, f => blocks::zip(a, b, f));
+            }
+
+            #[inline(always)]
+            pub(super) fn apply_into(op: $name, out: &mut [$int], a: &[$int], b: &[$int]) {
+                with_op!(op.0, f => blocks::zip_into(out, a, b, f));
+            }
+
+            #[inline(always)]
+            pub(super) fn apply_scalar(op: $name, a: &mut [$int], s: $int, reverse: bool) {
+                with_op!(op.0, f => blocks::scalar(a, s, reverse, f));
+            }
+
+            #[inline(always)]
+            pub(super) fn apply_scalar_into(op: $name, out: &mut [$int], a: &[$int], s: $int, reverse: bool) {
+                with_op!(op.0, f => blocks::scalar_into(out, a, s, reverse, f));
+            }
+        }
     };
 }
 
 mod int {
     use super::{Kind, blocks};
+    use crate::cast::dispatch::per_isa;
     map!(
         IntOp,
         "A member of the int map: int32, arithmetic saturates.",
@@ -213,6 +253,7 @@ mod int {
 
 mod address {
     use super::{Kind, blocks};
+    use crate::cast::dispatch::per_isa;
     map!(
         AddressOp,
         "A member of the address map: int64, arithmetic wraps.",

@@ -39,6 +39,16 @@ pub(crate) trait Number: bytemuck::Pod + Send + Sync {
         bytemuck::try_cast_slice(src.run(lane, start, n)?).ok()
     }
 
+    /// Every piece of every lane can be used in place.
+    fn always_in_place(src: &Src) -> bool {
+        let aligned = src.is_empty() || Self::in_place(src, 0, 0, 1).is_some();
+        let stride = src.pattern().pairs()[0].stride;
+        Self::is_native(src.dtype())
+            && src.pattern().is_contiguous()
+            && aligned
+            && stride % size_of::<Self>() as i64 == 0
+    }
+
     /// The elements in place for writing, as [`Number::in_place`].
     ///
     /// # Safety

@@ -122,8 +122,10 @@ pub(super) fn map_lanes<N: Number>(
         && (!in_place || N::is_native(src.dtype()));
     // When no operand needs a buffer, longer pieces cost fewer calls.
     let views = others.iter().flatten().filter(|o| o.lane_len() == dst.lane_len());
-    let wide =
-        direct && is_direct::<N>(&dst.as_src()) && is_direct::<N>(src) && views.clone().all(|o| is_direct::<N>(o));
+    let wide = direct
+        && N::always_in_place(&dst.as_src())
+        && N::always_in_place(src)
+        && views.clone().all(|o| N::always_in_place(o));
     let piece = if wide { 8 * CHUNK } else { CHUNK };
     // Clearing two full buffers would cost more than the work of a tiny instruction.
     macro_rules! run {
@@ -170,13 +172,6 @@ pub(super) fn map_lanes<N: Number>(
 pub(super) fn merges(src: &Src, dst: &Dst, epilogue: Option<&Epilogue>) -> bool {
     let same = src.lanes() == dst.lanes() && src.lane_len() == dst.lane_len();
     same && epilogue.is_none() && dst.lanes() > 1 && dst.lane_len() <= 16 && dst.len() <= 16 * CHUNK
-}
-
-/// Every piece of every lane can be used in place.
-fn is_direct<N: Number>(src: &Src) -> bool {
-    let aligned = src.is_empty() || N::in_place(src, 0, 0, 1).is_some();
-    let stride = src.pattern().pairs()[0].stride;
-    N::is_native(src.dtype()) && src.pattern().is_contiguous() && aligned && stride % size_of::<N>() as i64 == 0
 }
 
 #[cold]

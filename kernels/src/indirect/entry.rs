@@ -100,10 +100,17 @@ pub(super) fn gather(
     }
     let window = table.whole.window();
     let flat = dst.flat();
+    // Entries that are neighbouring elements of the same type go straight to their place.
+    let whole = entry.row.is_none() && from == to && op == MemoryReductionOp::Copy && !dst.touches(&window);
     let (mut raw, mut out, mut old) = (Block::new(), Block::new(), Block::new());
     let (size, (_, piece)) = (from.size(), batch(entry.len));
     for slot in 0..slots {
         let Some(start) = place(slot)? else { continue };
+        if whole {
+            let run = window.bytes(start, entry.len * size).ok_or_else(left_the_table)?;
+            flat.scatter(0, slot * entry.len, run);
+            continue;
+        }
         let mut done = 0;
         while done < entry.len {
             let n = piece.min(entry.len - done);

@@ -1,7 +1,8 @@
 //! The loops of a reduction. Each row is folded strictly in order; independent rows run side by side, which hides the
 //! latency of one chain without changing any result.
 
-use crate::access::{CHUNK, Src};
+use crate::Result;
+use crate::access::{CHUNK, Src, for_lane_ranges};
 use crate::alu::ROWS;
 use crate::elementwise::Number;
 use std::ops::Range;
@@ -158,25 +159,27 @@ pub(super) fn fold_all<N: Number>(
     store(0, 0, &mut acc);
 }
 
-/// Folds the partitions in ascending order, one result per element of a partition.
+/// Folds the partitions in ascending order, one result per element of a partition. `parallel`: the results lie apart.
 pub(super) fn fold_partitions<N: Number>(
     op: N::Op,
-    seed: &impl Fn(N) -> N,
+    seed: &(impl Fn(N) -> N + Sync),
     src: &Src,
-    store: &impl Fn(usize, usize, &mut [N]),
-) {
-    let (mut acc, mut data) = ([N::zeroed(); CHUNK], [N::zeroed(); CHUNK]);
-    let mut at = 0;
-    while at < src.lane_len() {
-        let piece = CHUNK.min(src.lane_len() - at);
-        let acc = &mut acc[..piece];
-        N::read(src, 0, at, acc);
-        acc.iter_mut().for_each(|a| *a = seed(*a));
-        for lane in 1..src.lanes() {
-            N::read(src, lane, at, &mut data[..piece]);
-            N::apply(op, acc, &data[..piece]);
+    parallel: bool,
+    store: &(impl Fn(usize, usize, &mut [N]) + Sync),
+) -> Result<()> {
+    for_lane_ranges(src.lane_len().div_ceil(CHUNK), src.len(), parallel, |range| {
+        let (mut acc, mut data) = ([N::zeroed(); CHUNK], [N::zeroed(); CHUNK]);
+        for piece in range {
+            let at = piece * CHUNK;
+            let n = CHUNK.min(src.lane_len() - at);
+            let acc = &mut acc[..n];
+            N::read(src, 0, at, acc);
+            acc.iter_mut().for_each(|a| *a = seed(*a));
+            for lane in 1..src.lanes() {
+                N::apply(op, acc, view(src, lane, at, &mut data[..n]));
+            }
+            store(0, at, acc);
         }
-        store(0, at, acc);
-        at += piece;
-    }
+        Ok(())
+    })
 }

@@ -1,9 +1,12 @@
 //! Instructions that fill their destination from a generator.
 
-use super::{Mt19937_64, State, lfsr_next, pcg32_next, philox_block, uniform_between, xorwow_next};
+use super::pcg32::pcg32_fill;
+use super::philox::{BLOCKS, philox_blocks};
+use super::{Mt19937_64, State, lfsr_next, philox_block, uniform_between, xorwow_next};
 use crate::access::{CHUNK, Dst, chunks};
 use crate::agree::castable;
 use crate::{Code, Dtype, Error, Profile, Result};
+use rayon::prelude::*;
 
 crate::named_enum! {
     /// Generator of Rand (60).
@@ -14,24 +17,9 @@ crate::named_enum! {
     }
 }
 
-/// Writes the low bytes of one value per element of a lane.
-fn fill_bits(dst: &Dst, lane: usize, mut next: impl FnMut() -> u64) -> Result<()> {
-    let size = dst.dtype().size();
-    let mut raw = [0u8; CHUNK * 8];
-    chunks(dst.lane_len(), |start, n| {
-        let bytes = &mut raw[..n * size];
-        for element in bytes.chunks_exact_mut(size) {
-            element.copy_from_slice(&next().to_le_bytes()[..size]);
-        }
-        dst.scatter(lane, start, bytes);
-        Ok(())
-    })
-}
-
-/// One 32-bit draw for elements of up to four bytes; two, the low half first, for eight-byte ones.
-fn bits_for(dtype: Dtype, mut draw: impl FnMut() -> u32) -> u64 {
-    let low = u64::from(draw());
-    if dtype.size() == 8 { low | u64::from(draw()) << 32 } else { low }
+/// [`fill_words`] from a generator that makes one draw at a time.
+fn one_by_one(dst: &Dst, lane: usize, mut draw: impl FnMut() -> u32) -> Result<()> {
+    fill_words(dst, lane, |words| words.iter_mut().for_each(|w| *w = draw()))
 }
 
 fn one_state_per_lane(states: usize, dst: &Dst) -> Result<()> {
@@ -42,62 +30,100 @@ fn one_state_per_lane(states: usize, dst: &Dst) -> Result<()> {
         .received(format!("{states} generators for {} partitions", dst.lanes())))
 }
 
+/// Writes the low bytes of one 32-bit draw per element of a lane, or of two for an element of eight bytes. `draw` fills a
+/// buffer whose length is a multiple of four unless the lane ends there.
+fn fill_words(dst: &Dst, lane: usize, mut draw: impl FnMut(&mut [u32])) -> Result<()> {
+    let mut words = [0u32; 2 * CHUNK];
+    chunks(dst.lane_len(), |start, n| {
+        let size = dst.dtype().size();
+        let words = &mut words[..if size == 8 { 2 * n } else { n }];
+        draw(words);
+        dst.with_bytes_out(lane, start, n, |bytes| match size {
+            1 => bytes.iter_mut().zip(words).for_each(|(e, w)| *e = *w as u8),
+            2 => bytes.as_chunks_mut().0.iter_mut().zip(words).for_each(|(e, w)| *e = (*w as u16).to_le_bytes()),
+            // The low half of eight bytes comes first.
+            _ => bytes.as_chunks_mut().0.iter_mut().zip(words).for_each(|(e, w)| *e = w.to_le_bytes()),
+        });
+        Ok(())
+    })
+}
+
+/// Runs `f` for every lane and its generator.
+fn each_state<S: Send>(states: &mut [S], dst: &Dst, f: impl Fn(usize, &mut S) -> Result<()> + Sync) -> Result<()> {
+    if !dst.pattern().lanes_disjoint() || dst.len() < PARALLEL_FROM || rayon::current_num_threads() < 2 {
+        return states.iter_mut().enumerate().try_for_each(|(lane, s)| f(lane, s));
+    }
+    states.par_iter_mut().enumerate().try_for_each(|(lane, s)| f(lane, s))
+}
+
+/// Fills below this size stay on one thread.
+const PARALLEL_FROM: usize = 16 * 1024;
+
 /// Memset Random outside the Pool engine: one 64-bit host draw per element in element order; 1-, 2- and 4-byte elements
 /// take its low bytes, 8-byte ones all of it (ruling D7).
 pub fn memset_random_host(host: &mut Mt19937_64, dst: &Dst) -> Result<()> {
-    (0..dst.lanes()).try_for_each(|lane| fill_bits(dst, lane, || host.next_u64()))
+    let mut draws = [0u64; CHUNK];
+    (0..dst.lanes()).try_for_each(|lane| {
+        chunks(dst.lane_len(), |start, n| {
+            let draws = &mut draws[..n];
+            host.fill(draws);
+            dst.with_bytes_out(lane, start, n, |bytes| match dst.dtype().size() {
+                1 => bytes.iter_mut().zip(draws).for_each(|(e, d)| *e = *d as u8),
+                2 => bytes.as_chunks_mut().0.iter_mut().zip(draws).for_each(|(e, d)| *e = (*d as u16).to_le_bytes()),
+                4 => bytes.as_chunks_mut().0.iter_mut().zip(draws).for_each(|(e, d)| *e = (*d as u32).to_le_bytes()),
+                _ => bytes.as_chunks_mut().0.iter_mut().zip(draws).for_each(|(e, d)| *e = d.to_le_bytes()),
+            });
+            Ok(())
+        })
+    })
 }
 
 /// Memset Random on Pool: XORWOW over the first-generation state of each partition.
 pub fn memset_random_pool(states: &mut [State], dst: &Dst) -> Result<()> {
     one_state_per_lane(states.len(), dst)?;
-    let dtype = dst.dtype();
-    states.iter_mut().enumerate().try_for_each(|(lane, s)| fill_bits(dst, lane, || bits_for(dtype, || xorwow_next(s))))
+    each_state(states, dst, |lane, s| one_by_one(dst, lane, || xorwow_next(s)))
 }
 
 /// Rand: raw bits of the chosen generator, one state per partition (ruling D8).
 pub fn rand(algorithm: RandomAlgorithmKind, states: &mut [State], dst: &Dst) -> Result<()> {
     one_state_per_lane(states.len(), dst)?;
-    let dtype = dst.dtype();
-    for (lane, s) in states.iter_mut().enumerate() {
-        match algorithm {
-            RandomAlgorithmKind::Lfsr => fill_bits(dst, lane, || bits_for(dtype, || lfsr_next(&mut s[0])))?,
-            RandomAlgorithmKind::Pcg32 => {
-                let mut state = u64::from(s[0]) | u64::from(s[1]) << 32;
-                fill_bits(dst, lane, || bits_for(dtype, || pcg32_next(&mut state)))?;
-                (s[0], s[1]) = (state as u32, (state >> 32) as u32);
-            }
-            RandomAlgorithmKind::Philox1 => {
-                // A block that is not used up does not carry over into the next instruction.
-                let (mut block, mut used) = ([0; 4], 4);
-                fill_bits(dst, lane, || {
-                    bits_for(dtype, || {
-                        if used == 4 {
-                            (block, used) = (philox_block(s), 0);
-                        }
-                        used += 1;
-                        block[used - 1]
-                    })
-                })?;
-            }
+    each_state(states, dst, |lane, s| match algorithm {
+        RandomAlgorithmKind::Lfsr => one_by_one(dst, lane, || lfsr_next(&mut s[0])),
+        RandomAlgorithmKind::Pcg32 => {
+            let mut state = u64::from(s[0]) | u64::from(s[1]) << 32;
+            fill_words(dst, lane, |words| pcg32_fill(&mut state, words))?;
+            (s[0], s[1]) = (state as u32, (state >> 32) as u32);
+            Ok(())
         }
-    }
-    Ok(())
+        // A block that is not used up does not carry over into the next instruction.
+        RandomAlgorithmKind::Philox1 => fill_words(dst, lane, |words| {
+            let (many, rest) = words.as_chunks_mut::<{ 4 * BLOCKS }>();
+            many.iter_mut().for_each(|out| philox_blocks(s, out));
+            for part in rest.chunks_mut(4) {
+                part.copy_from_slice(&philox_block(s)[..part.len()]);
+            }
+        }),
+    })
 }
 
 /// Rand2: uniform values in [min, max); column c draws from generator c mod 4 of its partition (ruling D9).
 pub fn rand2(min: f32, max: f32, states: &mut [[State; 4]], dst: &Dst, profile: &Profile) -> Result<()> {
     one_state_per_lane(states.len(), dst)?;
     castable(Dtype::Float32, dst.dtype(), profile)?;
-    let mut values = [0f32; CHUNK];
-    for (lane, generators) in states.iter_mut().enumerate() {
+    each_state(states, dst, |lane, generators| {
+        let mut values = [0f32; CHUNK];
+        let mut local = *generators;
         chunks(dst.lane_len(), |start, n| {
-            for (k, v) in values[..n].iter_mut().enumerate() {
-                *v = uniform_between(xorwow_next(&mut generators[(start + k) % 4]), min, max);
+            // Pieces but the last have a multiple of four elements.
+            for part in values[..n].chunks_mut(4) {
+                for (v, g) in part.iter_mut().zip(&mut local) {
+                    *v = uniform_between(xorwow_next(g), min, max);
+                }
             }
             dst.write_f32(lane, start, &values[..n], profile.fp8());
             Ok(())
         })?;
-    }
-    Ok(())
+        *generators = local;
+        Ok(())
+    })
 }

@@ -1,5 +1,7 @@
 //! The 64-bit Mersenne Twister of the host (Matsumoto and Nishimura, 2004).
 
+use crate::cast::dispatch::per_isa;
+
 const N: usize = 312;
 const M: usize = 156;
 const UPPER: u64 = 0xFFFF_FFFF_8000_0000;
@@ -33,21 +35,59 @@ impl Mt19937_64 {
         if self.next >= N {
             self.refill();
         }
-        let mut y = self.words[self.next];
+        let y = self.words[self.next];
         self.next += 1;
-        y ^= (y >> 29) & 0x5555_5555_5555_5555;
-        y ^= (y << 17) & 0x71D6_7FFF_EDA6_0000;
-        y ^= (y << 37) & 0xFFF7_EEE0_0000_0000;
-        y ^ (y >> 43)
+        temper(y)
+    }
+
+    /// As many draws as `out` holds.
+    pub fn fill(&mut self, out: &mut [u64]) {
+        let mut done = 0;
+        while done < out.len() {
+            if self.next >= N {
+                self.refill();
+            }
+            let n = (N - self.next).min(out.len() - done);
+            temper_all(&self.words[self.next..self.next + n], &mut out[done..done + n]);
+            self.next += n;
+            done += n;
+        }
     }
 
     fn refill(&mut self) {
-        for i in 0..N {
-            let x = (self.words[i] & UPPER) | (self.words[(i + 1) % N] & LOWER);
-            let twist = if x & 1 == 1 { 0xB502_6F5A_A966_19E9 } else { 0 };
-            self.words[i] = self.words[(i + M) % N] ^ (x >> 1) ^ twist;
+        // Three runs, so that no index has to wrap: the far word is ahead, behind, and the first one ends the circle.
+        let twist = |this: u64, next: u64, far: u64| {
+            let x = (this & UPPER) | (next & LOWER);
+            far ^ (x >> 1) ^ ((x & 1).wrapping_neg() & 0xB502_6F5A_A966_19E9)
+        };
+        let w = &mut *self.words;
+        for i in 0..N - M {
+            w[i] = twist(w[i], w[i + 1], w[i + M]);
         }
+        for i in N - M..N - 1 {
+            w[i] = twist(w[i], w[i + 1], w[i + M - N]);
+        }
+        w[N - 1] = twist(w[N - 1], w[0], w[M - 1]);
         self.next = 0;
+    }
+}
+
+#[inline(always)]
+fn temper(mut y: u64) -> u64 {
+    y ^= (y >> 29) & 0x5555_5555_5555_5555;
+    y ^= (y << 17) & 0x71D6_7FFF_EDA6_0000;
+    y ^= (y << 37) & 0xFFF7_EEE0_0000_0000;
+    y ^ (y >> 43)
+}
+
+per_isa! {
+    fn temper_all, temper_all_on(words: &[u64], out: &mut [u64]) = temper_body;
+}
+
+#[inline(always)]
+fn temper_body(words: &[u64], out: &mut [u64]) {
+    for (o, w) in out.iter_mut().zip(words) {
+        *o = temper(*w);
     }
 }
 

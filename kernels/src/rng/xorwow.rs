@@ -5,12 +5,12 @@ use super::State;
 /// One step: five shift-register words and a Weyl counter in word 5.
 #[inline]
 pub fn xorwow_next(s: &mut State) -> u32 {
-    let t = s[0] ^ (s[0] >> 2);
-    let last = s[4];
-    s.copy_within(1..5, 0);
-    s[4] = (last ^ (last << 4)) ^ (t ^ (t << 1));
-    s[5] = s[5].wrapping_add(362_437);
-    s[5].wrapping_add(s[4])
+    let [x, y, z, w, v, weyl] = *s;
+    let t = x ^ (x >> 2);
+    let last = (v ^ (v << 4)) ^ (t ^ (t << 1));
+    let weyl = weyl.wrapping_add(362_437);
+    *s = [y, z, w, v, last, weyl];
+    weyl.wrapping_add(last)
 }
 
 /// A float32 in [0, 1) from the low 23 bits (`activation.md` 7.2).
