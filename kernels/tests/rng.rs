@@ -226,3 +226,50 @@ fn dropout_seeds_have_one_or_six_words() {
     let bad = Tensor::filled(Dtype::Uint8, &[1, 6], 0);
     assert_eq!(seed_states(&bad.src()).unwrap_err().code(), Code::S007);
 }
+
+/// Draws one after the other, as many as a lane of `n` elements takes, and the state they leave.
+fn serial(kind: RandomAlgorithmKind, mut state: State, n: usize) -> (Vec<u32>, State) {
+    let mut draws = Vec::new();
+    if kind == RandomAlgorithmKind::Philox1 {
+        while draws.len() < n {
+            draws.extend(philox_block(&mut state));
+        }
+        draws.truncate(n);
+        return (draws, state);
+    }
+    let mut word = u64::from(state[0]) | u64::from(state[1]) << 32;
+    draws.extend((0..n).map(|_| pcg32_next(&mut word)));
+    (state[0], state[1]) = (word as u32, (word >> 32) as u32);
+    (draws, state)
+}
+
+#[test]
+fn many_draws_at_a_time_are_the_draws_one_by_one() {
+    // The counter carries into its second word on the way.
+    let first: State = [u32::MAX - 9, 5, u32::MAX, 7, 11, 13];
+    for kind in [RandomAlgorithmKind::Pcg32, RandomAlgorithmKind::Philox1] {
+        for len in [1u32, 4, 15, 16, 17, 63, 64, 65, 1023, 1025, 3000] {
+            for dtype in [Dtype::Uint8, Dtype::Uint16, Dtype::Uint32, Dtype::Uint64] {
+                let mut states = [first, [3; 6]];
+                let mut y = Tensor::filled(dtype, &[2, len], 0);
+                rand(kind, &mut states, &y.dst()).unwrap();
+                let per = if dtype.size() == 8 { 2 } else { 1 };
+                for (lane, start) in [first, [3; 6]].into_iter().enumerate() {
+                    let (draws, end) = serial(kind, start, len as usize * per);
+                    assert_eq!(states[lane], end, "{kind} {dtype} {len}");
+                    let keep = dtype.size().min(4);
+                    let want: Vec<u8> = draws.iter().flat_map(|d| d.to_le_bytes()[..keep].to_vec()).collect();
+                    let row = len as usize * dtype.size();
+                    assert!(y.bytes[lane * row..][..row] == want, "{kind} {dtype} {len}");
+                }
+            }
+        }
+    }
+    let (mut a, mut b) = (Mt19937_64::new(9), Mt19937_64::new(9));
+    for n in [1, 311, 312, 313, 1000, 5] {
+        let mut draws = vec![0; n];
+        a.fill(&mut draws);
+        assert!(draws.iter().all(|d| *d == b.next_u64()));
+    }
+    assert_eq!(a, b);
+}

@@ -30,21 +30,20 @@ per_isa! {
 #[inline(always)]
 fn blocks(state: &mut State, out: &mut [u32; 4 * BLOCKS]) {
     let mut c = [[0u32; BLOCKS]; 4];
-    for b in 0..BLOCKS {
-        for (c, word) in c.iter_mut().zip(&state[..4]) {
-            c[b] = *word;
-        }
+    let [c0, c1, c2, c3] = &mut c;
+    for (((c0, c1), c2), c3) in c0.iter_mut().zip(c1).zip(c2).zip(c3) {
+        [*c0, *c1, *c2, *c3] = [state[0], state[1], state[2], state[3]];
         advance(state);
     }
     let mut key = [state[4], state[5]];
     for _ in 0..10 {
-        for b in 0..BLOCKS {
-            let p0 = u64::from(c[0][b]) * M0;
-            let p1 = u64::from(c[2][b]) * M1;
-            c[0][b] = (p1 >> 32) as u32 ^ c[1][b] ^ key[0];
-            c[1][b] = p1 as u32;
-            c[2][b] = (p0 >> 32) as u32 ^ c[3][b] ^ key[1];
-            c[3][b] = p0 as u32;
+        let [c0, c1, c2, c3] = &mut c;
+        for (((c0, c1), c2), c3) in c0.iter_mut().zip(c1).zip(c2).zip(c3) {
+            let (p0, p1) = (u64::from(*c0) * M0, u64::from(*c2) * M1);
+            *c0 = (p1 >> 32) as u32 ^ *c1 ^ key[0];
+            *c1 = p1 as u32;
+            *c2 = (p0 >> 32) as u32 ^ *c3 ^ key[1];
+            *c3 = p0 as u32;
         }
         key = [key[0].wrapping_add(W0), key[1].wrapping_add(W1)];
     }
