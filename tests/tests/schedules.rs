@@ -257,6 +257,7 @@ fn with_a_wait_taken_away_some_schedule_differs() {
         *c.entry(if seen > 0 { "programs seen" } else { "programs unseen" }.into()).or_default() += 1;
     });
     println!("{found:?}");
-    assert!(found.get("programs unseen").is_none_or(|n| *n <= 1), "{found:?}");
+    // In nine programs of ten at least one wait is needed in a way that 60 orders show.
+    assert!(found.get("programs unseen").is_none_or(|n| n * 9 <= found["programs seen"]), "{found:?}");
     assert!(found["seen"] * 4 > found["unseen"], "{found:?}");
 }

@@ -123,6 +123,10 @@ pub fn generate(seed: u64, physical: bool, fault: Fault) -> Generated {
         }
         last.instructions.push(memset(g.name("never"), Engine::Dve, whole("a", 2, 16), 7.0));
     }
+    // Every trigger that the queue names stands somewhere.
+    let mut tail = vec![g.trigger("T0", &["b0", "b1"]), g.trigger("T1", &["b2"])];
+    g.fence(&mut tail, BTreeSet::from([200, 201]));
+    blocks.push(block("tail", tail));
     g.module.functions[0].blocks = blocks;
     g.module.functions[1].blocks = sub;
     Generated { module: g.module, physical, waits: g.waits }

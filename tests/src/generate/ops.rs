@@ -150,15 +150,19 @@ impl Generator {
                     return i;
                 }
                 let (stem, blocks): (&str, &[&str]) = self.rng.pick(&[("T0", &["b0", "b1"][..]), ("T1", &["b2"][..])]);
-                let mut i = Instruction::new(stem, Opcode::DMATrigger, Engine::Dma).with("queue", "Q");
-                i.set("dma_blocks", Value::Strs(blocks.iter().map(|b| b.to_string()).collect()));
-                i
+                self.trigger(stem, blocks)
             }
             _ => {
                 let opcode = self.rng.pick(&[Opcode::NoOp, Opcode::EventSemaphore, Opcode::Drain]);
                 Instruction::new(self.name("nop"), opcode, self.rng.pick(&Engine::QUEUES))
             }
         }
+    }
+
+    pub(super) fn trigger(&self, name: &str, blocks: &[&str]) -> Instruction {
+        let mut i = Instruction::new(name, Opcode::DMATrigger, Engine::Dma).with("queue", "Q");
+        i.set("dma_blocks", Value::Strs(blocks.iter().map(|b| b.to_string()).collect()));
+        i
     }
 
     /// What an instruction reads and writes; a whole tensor where the address is known at run time only.
