@@ -1,0 +1,196 @@
+//! Choices before a simulator is built.
+
+use super::Simulator;
+use crate::check::{Check, TraceSink};
+use crate::memory::TensorMap;
+use crate::target::Target;
+use crate::world::compile::Order;
+use crate::world::*;
+use crate::{Code, Error, Result};
+use birsim_kernels::Profile;
+/// Where locations lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemMode {
+    /// Physical iff every SBUF and PSUM location is allocated.
+    #[default]
+    Auto,
+    /// One arena per location.
+    Symbolic,
+    /// SBUF, PSUM and DRAM arenas; locations are views and overlaps are real.
+    Physical,
+}
+
+/// Choices before a simulator is built.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    pub(super) target: Option<Target>,
+    pub(super) threads: Option<usize>,
+    pub(super) order: Order,
+    pub(super) schedule: Schedule,
+    pub(super) mem_mode: MemMode,
+    pub(super) profile: Profile,
+    pub(super) limits: Limits,
+    pub(super) seed: Option<u64>,
+    pub(super) core: u32,
+    pub(super) cores: Option<u32>,
+    pub(super) strict: bool,
+    pub(super) unsupported_is_error: bool,
+    pub(super) print_all: bool,
+    pub(super) tables: Option<std::sync::Arc<birsim_kernels::activation::pwp::Tables>>,
+    pub(super) checks: Vec<Check>,
+    pub(super) trace: Option<TraceSink>,
+    pub(super) dumps: Vec<(String, String)>,
+    pub(super) tensor_map: Option<TensorMap>,
+    pub(super) external: Option<std::path::PathBuf>,
+}
+
+impl Builder {
+    /// Target; the module's architecture when not given.
+    #[must_use]
+    pub fn target(mut self, t: Target) -> Self {
+        self.target = Some(t);
+        self
+    }
+
+    /// Threads of the kernels; the machine's CPUs when not given.
+    #[must_use]
+    pub fn threads(mut self, n: usize) -> Self {
+        self.threads = Some(n);
+        self
+    }
+
+    /// Order of execution.
+    #[must_use]
+    pub fn order(mut self, o: Order) -> Self {
+        self.order = o;
+        self
+    }
+
+    /// Schedule.
+    #[must_use]
+    pub fn schedule(mut self, s: Schedule) -> Self {
+        self.schedule = s;
+        self
+    }
+
+    /// Memory mode.
+    #[must_use]
+    pub fn mem_mode(mut self, m: MemMode) -> Self {
+        self.mem_mode = m;
+        self
+    }
+
+    /// Choices of numerics.
+    #[must_use]
+    pub fn profile(mut self, p: Profile) -> Self {
+        self.profile = p;
+        self
+    }
+
+    /// Limits.
+    #[must_use]
+    pub fn limits(mut self, l: Limits) -> Self {
+        self.limits = l;
+        self
+    }
+
+    /// Seed of the host MT19937-64; 42 when not given.
+    #[must_use]
+    pub fn seed(mut self, s: u64) -> Self {
+        self.seed = Some(s);
+        self
+    }
+
+    /// Opt-in checkers; their findings fail the run with S017 when it ends.
+    #[must_use]
+    pub fn checks(mut self, checks: impl IntoIterator<Item = Check>) -> Self {
+        self.checks = checks.into_iter().collect();
+        self.checks.sort_unstable();
+        self.checks.dedup();
+        self
+    }
+
+    /// Tells every executed instruction; selects the `reference` schedule in place of `window`.
+    #[must_use]
+    pub fn trace(mut self, sink: TraceSink) -> Self {
+        self.trace = Some(sink);
+        self
+    }
+
+    /// Keeps the value of a tensor after the last execution of an instruction, see [`Simulator::dumps`].
+    #[must_use]
+    pub fn dump(mut self, tensor: impl Into<String>, instruction: impl Into<String>) -> Self {
+        self.dumps.push((tensor.into(), instruction.into()));
+        self
+    }
+
+    /// Places tensors of SBUF and PSUM.
+    #[must_use]
+    pub fn tensor_map(mut self, map: TensorMap) -> Self {
+        self.tensor_map = Some(map);
+        self
+    }
+
+    /// The program that CustomOp and BIRKernel may start; without it they are refused.
+    #[must_use]
+    pub fn external_kernels(mut self, program: impl Into<std::path::PathBuf>) -> Self {
+        self.external = Some(program.into());
+        self
+    }
+
+    /// Piecewise tables that activation functions are evaluated with, where they have one.
+    #[must_use]
+    pub fn pwp_tables(mut self, tables: birsim_kernels::activation::pwp::Tables) -> Self {
+        self.tables = Some(std::sync::Arc::new(tables));
+        self
+    }
+
+    /// Id of the simulated core; 0 when not given.
+    #[must_use]
+    pub fn core(mut self, id: u32) -> Self {
+        self.core = id;
+        self
+    }
+
+    /// Number of cores that run together; 1 when not given.
+    #[must_use]
+    pub fn of_cores(mut self, n: u32) -> Self {
+        self.cores = Some(n);
+        self
+    }
+
+    /// The thread pool of a run.
+    pub(crate) fn pool(&self) -> Result<rayon::ThreadPool> {
+        let mut pool = rayon::ThreadPoolBuilder::new();
+        if let Some(n) = self.threads {
+            pool = pool.num_threads(n.max(1));
+        }
+        pool.build().map_err(|e| Error::new(Code::F008, format!("threads cannot be started: {e}")))
+    }
+
+    /// Leftovers of the sync protocol are faults.
+    #[must_use]
+    pub fn strict(mut self, on: bool) -> Self {
+        self.strict = on;
+        self
+    }
+
+    /// The five skip-and-note opcodes are an error.
+    #[must_use]
+    pub fn unsupported_is_error(mut self, on: bool) -> Self {
+        self.unsupported_is_error = on;
+        self
+    }
+
+    /// DevicePrint shows whole tensors.
+    #[must_use]
+    pub fn print_all(mut self, on: bool) -> Self {
+        self.print_all = on;
+        self
+    }
+
+    /// Builds the simulator.
+    pub fn build(self) -> Result<Simulator> {
+        Ok(Simulator { options: self, pool: None, core: None, tensors: Vec::new() })
+    }
+}
