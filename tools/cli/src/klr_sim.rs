@@ -30,6 +30,7 @@ Usage: nki_klr_sim FILE.klr [--name=value | --name value | -name ...]
   --enable-birsim-eigen-openmp=B several threads (default true)
   --device-dump                  print after every write to elements that are not 32 bits wide
   --device-print-full            print whole tensors, not only the first and last rows
+  --tensor-map=FILE.json         places of tensors
   --report=FILE.json             write birsim's report
 
 Outputs are written to the current folder as NAME-birsim.npy. Exit codes are those of birsim.
@@ -159,11 +160,7 @@ fn translate(texts: &[&str]) -> Result<Translated> {
             "device-dump" if on()? => out.push("--device-dump".into()),
             "device-print-full" if on()? => out.push("--device-print-full".into()),
             "report" => out.extend(["--report".into(), value.into()]),
-            "tensor-map" => {
-                return Err(Error::new(Code::U002, "tensor maps are not modelled")
-                    .received(value)
-                    .advice("allocate the kernel's tensors, or use --mem-mode=symbolic"));
-            }
+            "tensor-map" => out.extend(["--tensor-map".into(), value.into()]),
             // A flag that is switched off, or on where that is the default.
             _ => {}
         }
@@ -234,6 +231,6 @@ mod tests {
         ] {
             assert_eq!(translate(bad).unwrap_err().code(), Code::F008, "{bad:?}");
         }
-        assert_eq!(translate(&["a.klr", "--tensor-map=m.json"]).unwrap_err().code(), Code::U002);
+        assert!(translated(&["a.klr", "--tensor-map=m.json"]).contains("--tensor-map m.json"));
     }
 }
