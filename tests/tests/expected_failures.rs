@@ -54,8 +54,11 @@ fn int(value: i64) -> Json {
     json!({"kind": "imm_value", "dtype": "int32", "value": value})
 }
 
-/// (opcode, engine, ins, outs, fields) of valid instructions.
-fn samples() -> Vec<(&'static str, &'static str, Vec<Json>, Vec<Json>, Json)> {
+/// (opcode, engine, ins, outs, fields).
+type Sample = (&'static str, &'static str, Vec<Json>, Vec<Json>, Json);
+
+/// Valid instructions.
+fn samples() -> Vec<Sample> {
     let alu = json!({"op0": "mult", "const0": 2.0, "reverse0": false, "op1": "add", "const1": 1.0, "reverse1": false});
     let ptr = json!({"op0": "mult", "reverse0": false, "op1": "bypass", "reverse1": false});
     let act = json!({"func": "Relu", "scale": 1.0, "alpha": 0.0, "acc": "Idle", "op0": "bypass", "op1": "bypass", "reduce_op": "add"});
