@@ -5,6 +5,7 @@ use birsim_engine::{Class, Code, Error, format};
 use birsim_kernels::compare::{Tolerance, compare};
 use birsim_klr::inspect;
 use birsim_tests::klr::{Finished, samples};
+use std::path::Path;
 
 /// Kernels with operator kinds or operands that the reference refuses.
 const REFUSED: &[&str] =
@@ -26,6 +27,11 @@ fn mismatches(run: &Finished) -> Vec<String> {
     out
 }
 
+/// The sample is one of this repository.
+fn local(name: &str) -> bool {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/klr-corpus").join(format!("{name}.klr")).is_file()
+}
+
 #[test]
 fn every_file_reads_and_lists() {
     let all = samples();
@@ -35,6 +41,14 @@ fn every_file_reads_and_lists() {
         assert_eq!((file.version, file.trailing_bytes), ([0, 0, 12], 0), "{}", sample.name);
         let text = inspect(&file);
         assert!(text.lines().count() > 1, "{}:\n{text}", sample.name);
+        // The files of this repository have their listings beside them.
+        if local(&sample.name) {
+            let mut settings = insta::Settings::clone_current();
+            settings.set_snapshot_path("../data/klr-corpus/listings");
+            settings.set_prepend_module_to_snapshot(false);
+            settings.set_omit_expression(true);
+            settings.bind(|| insta::assert_snapshot!(sample.name.replace('/', "-"), text));
+        }
     }
 }
 
