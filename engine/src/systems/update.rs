@@ -50,11 +50,10 @@ pub(super) fn update(
     let by_sync = program.blocks.get(pc.block as usize).is_some_and(|b| b.by_sync);
     let (run, pc) = (&mut *run, &mut *pc);
     publish.clear();
-    for row in &issue.rows {
-        let inst = &program.insts[*row as usize];
-        let mut acted = true;
-        if !matches!(inst.control, Control::None) {
-            let mut flow = Flow {
+    // The control state, borrowed for as long as one of the uses below needs it.
+    macro_rules! flow {
+        () => {
+            Flow {
                 program: &program,
                 settings: &settings,
                 pc,
@@ -67,7 +66,14 @@ pub(super) fn update(
                 events: &mut *banks.events,
                 run,
                 publish: &mut publish,
-            };
+            }
+        };
+    }
+    for row in &issue.rows {
+        let inst = &program.insts[*row as usize];
+        let mut acted = true;
+        if !matches!(inst.control, Control::None) {
+            let mut flow = flow!();
             acted = match flow.control_row(*row) {
                 Ok(acted) => acted,
                 Err(e) => {
@@ -98,20 +104,7 @@ pub(super) fn update(
     let segment =
         program.blocks.get(pc.block as usize).map(|b| program.segments[(b.first_segment + pc.segment) as usize]);
     let join = segment.and_then(|s| s.join);
-    let mut flow = Flow {
-        program: &program,
-        settings: &settings,
-        pc,
-        cursors: &mut cursors.bypass_change_detection()[..QUEUES],
-        status: &mut status.bypass_change_detection()[..QUEUES],
-        registers: registers.bypass_change_detection(),
-        induction: column!(axes),
-        semaphores: &mut *banks.semaphores,
-        touched: &mut *banks.touched,
-        events: &mut *banks.events,
-        run,
-        publish: &mut publish,
-    };
+    let mut flow = flow!();
     let outcome = if flow.pc.join_issued {
         flow.advance(join)
     } else if flow.pc.idle_body || (all_done && (join.is_none() || flow.pc.next == crate::control::Next::Exit)) {
