@@ -52,12 +52,15 @@ fn reverse_flags_swap_each_stage() {
 }
 
 #[test]
-fn bypass_skips_its_stage() {
+fn bypass_hands_its_left_operand_on() {
     let x = Tensor::of(Dtype::Bfloat16, &[1, 3], &[1.0, -2.5, 3.0]);
-    let p = TensorScalar { reverse1: true, ..ts(AluOp::Bypass, 7.0, AluOp::Bypass, 9.0) };
+    let mut p = ts(AluOp::Bypass, 7.0, AluOp::Bypass, 9.0);
     let mut y = Tensor::zeros(Dtype::Int8, &[1, 3]);
     y.write(|d| tensor_scalar(&p, &x.src(), d, &R)).unwrap();
     assert_eq!(y.values(), [1.0, -2.0, 3.0]);
+    p.reverse1 = true;
+    y.write(|d| tensor_scalar(&p, &x.src(), d, &R)).unwrap();
+    assert_eq!(y.values(), [9.0; 3], "reversed, the scalar is the left operand");
 }
 
 #[test]

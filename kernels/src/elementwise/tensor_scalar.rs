@@ -41,7 +41,7 @@ pub struct TensorScalarPtr {
     pub address: bool,
 }
 
-/// out = op1(op0(in, const0), const1). A stage whose operation is bypass is skipped.
+/// out = op1(op0(in, const0), const1). Bypass hands its left operand on: the input, or the scalar when reversed.
 ///
 /// A bit-vector operation selects int32 for both stages; its immediates follow ruling D2.
 pub fn tensor_scalar(p: &TensorScalar, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
@@ -53,7 +53,7 @@ pub fn tensor_scalar(p: &TensorScalar, src: &Src, dst: &Dst, profile: &Profile) 
     if p.op0.is_bitvec() || p.op1.is_bitvec() {
         check_cast(Dtype::Int32, dst.dtype(), profile)?;
         let stage = |(op, value, reverse): (AluOp, f64, bool)| -> Result<Option<Stage<i32>>> {
-            if op == AluOp::Bypass {
+            if op == AluOp::Bypass && !reverse {
                 return Ok(None);
             }
             let op = int_op(op).map_err(|_| bitvec_miss(op))?;
@@ -64,7 +64,7 @@ pub fn tensor_scalar(p: &TensorScalar, src: &Src, dst: &Dst, profile: &Profile) 
     check_cast(Dtype::Float32, dst.dtype(), profile)?;
     let stage = |(op, value, reverse): (AluOp, f64, bool)| -> Result<Option<Stage<f32>>> {
         let op = float_op(op, profile)?;
-        Ok((!op.is_bypass()).then_some(Stage { op, reverse, operand: Operand::Scalar(value as f32) }))
+        Ok((reverse || !op.is_bypass()).then_some(Stage { op, reverse, operand: Operand::Scalar(value as f32) }))
     };
     run([stage(stages[0])?, stage(stages[1])?], src, dst, None, profile)
 }
