@@ -167,8 +167,13 @@ fn full_instruction(opcode: Opcode, n: usize) -> Instruction {
                 extra: extra(),
             })
             .collect(),
+        second_update: Vec::new(),
         extra: extra(),
     };
+    // Only a barrier has a second list.
+    if i.opcode == Opcode::AllEngineBarrier {
+        i.sync.second_update = i.sync.on_update.clone();
+    }
     i.predicates = PredicateOp::ALL.iter().zip(expressions()).map(|(op, expr)| Predicate { expr, op: *op }).collect();
     i.loopnest = vec!["i".to_string(), "j".to_string()];
     i.dependencies = EdgeKind::ALL.iter().map(|k| Dependency { on: "I-0".to_string(), kind: *k }).collect();

@@ -258,6 +258,54 @@ fn the_updates_of_a_barrier_act_when_all_have_arrived() {
 }
 
 #[test]
+fn the_second_update_of_a_barrier_follows_everybodys_first() {
+    // The first lists write 5 and then 6 by queue order; the second ones act behind both, whoever they belong to.
+    let with_second = |name: &str, engine, first: u32, second: Vec<UpdateRef>| {
+        let mut b = signalling(barrier(name, engine), semaphore(UpdateMode::SemWrImm, first));
+        b.sync.second_update = second;
+        b
+    };
+    let list = vec![
+        with_second("M-Pool", Engine::Pool, 5, vec![semaphore(UpdateMode::SemAddImm, 10)]),
+        on("A", Engine::Dve, 0),
+        with_second("M-DVE", Engine::Dve, 6, vec![]),
+        waiting(step("B".into(), Engine::Pool, cell("cells", 0), cell("cells", 1), 1.0), wait(9, 16)),
+    ];
+    let m = program(vec![], list);
+    assert_eq!(run(&m)[1], 2.0);
+    assert_eq!(semaphores(&m)[9], 16);
+    // A barrier of engine ALL has both lists of its own.
+    let all = with_second("M", Engine::All, 3, vec![semaphore(UpdateMode::SemSubImm, 1)]);
+    assert_eq!(semaphores(&program(vec![], vec![all]))[9], 2);
+}
+
+#[test]
+fn the_second_update_stands_beside_sync_info() {
+    let one = |n: u32| format!(r#"[{{"id": 9, "update_mode": "sem-wr-imm", "update_value": {n}}}]"#);
+    let text = |opcode: &str| {
+        format!(
+            r#"{{"version": 2, "arch": "gen3", "functions": [{{"name": "main", "allocations": [], "blocks": [
+                {{"name": "B", "instructions": [{{"name": "M", "opcode": "{opcode}", "engine": "ALL", "ins": [], "outs": [],
+                "on_update": {}, "sync_info": {{"on_update": {}}}}}]}}]}}]}}"#,
+            one(7),
+            one(8)
+        )
+    };
+    let read = |opcode: &str| birsim_engine::format::read(text(opcode).as_bytes()).unwrap();
+    let values = |list: &[UpdateRef]| list.iter().map(|u| u.value).collect::<Vec<_>>();
+    let mut m = read("AllEngineBarrier");
+    m.functions[0].allocations.push(cells());
+    let sync = &m.functions[0].blocks[0].instructions[0].sync;
+    assert_eq!((values(&sync.on_update), values(&sync.second_update)), (vec![8], vec![7]));
+    assert_eq!(semaphores(&m)[9], 7);
+    let again = birsim_engine::format::read(birsim_engine::format::write(&m).as_bytes()).unwrap();
+    assert_eq!(again.functions, m.functions);
+    // Elsewhere the two lists are one.
+    let sync = &read("NoOp").functions[0].blocks[0].instructions[0].sync;
+    assert_eq!((values(&sync.on_update), values(&sync.second_update)), (vec![8, 7], vec![]));
+}
+
+#[test]
 fn a_barrier_that_others_never_reach_is_a_deadlock() {
     let list = vec![barrier("M", Engine::Pool), waiting(count("A", 0), wait(9, 1))];
     let e = fails(&program(vec![], list));

@@ -1,6 +1,4 @@
-//! Execution context of one instruction: operands become views, fields become values.
-//!
-//! This is the only place that joins patterns with arena memory.
+//! Execution context of one instruction: operands become views (`views`), fields become values (`fields`).
 
 pub mod activation;
 pub mod batchnorm;
@@ -10,8 +8,10 @@ pub mod copy;
 pub mod cores;
 pub mod elementwise;
 pub mod external;
+mod fields;
 pub mod fill;
 pub mod indirect;
+mod machine;
 pub mod pe;
 pub mod print;
 pub mod random;
@@ -19,109 +19,21 @@ pub mod registers;
 mod resolve;
 pub mod search;
 pub mod select;
+mod views;
 
+pub use machine::{Machine, Scalars, read_register, write_register};
 pub use resolve::Resolved;
 
-use crate::memory::ArenaMem;
-use crate::world::expr::{Env, Ex};
+use crate::world::expr::Ex;
 use crate::world::spawn::engine_index;
 use crate::world::*;
 use crate::{Code, Error, Result};
-use birsim_kernels::access::{Dst, Imm, Input, Pattern, Src};
+use birsim_kernels::Profile;
+use birsim_kernels::access::{Imm, Input, Pattern};
 use birsim_kernels::accumulate::Accumulator;
-use birsim_kernels::{Named, Profile};
 
 /// Executes one opcode.
 pub type Execute = fn(&mut Cx<'_, '_>) -> Result<()>;
-
-/// Everything a running instruction may touch: slices of the world's components.
-pub struct Machine<'w> {
-    /// Compiled program.
-    pub program: &'w Program,
-    /// Arena bytes.
-    pub arenas: &'w mut [ArenaMem],
-    /// Initialisation shadows.
-    pub inits: &'w mut [InitShadow],
-    /// Accumulate shadows.
-    pub accums: &'w mut [AccumShadow],
-    /// Placements of the locations.
-    pub places: &'w [Placement],
-    /// What happened to the locations.
-    pub states: &'w mut [LocationState],
-    /// Register files, by engine.
-    pub registers: &'w mut [RegisterFile],
-    /// Accumulators, by engine.
-    pub accumulators: &'w mut [Accumulators],
-    /// Random states, by engine.
-    pub rngs: &'w mut [EngineRng],
-    /// Loop axes.
-    pub induction: &'w [Induction],
-    /// Trigger fire counts.
-    pub fires: &'w mut [FireCount],
-    /// Settings.
-    pub settings: &'w Settings,
-    /// Run state.
-    pub run: &'w mut Run,
-    /// Observers, when there are any.
-    pub hooks: Option<&'w mut crate::check::Hooks>,
-}
-
-/// Register values as expressions and branches see them.
-pub struct Scalars<'a> {
-    /// Register files, by engine.
-    pub registers: &'a [RegisterFile],
-    /// Loop axes.
-    pub induction: &'a [Induction],
-    /// Core id.
-    pub core: u32,
-}
-
-impl Env for Scalars<'_> {
-    fn axis(&self, axis: u32) -> Result<i64> {
-        match self.induction.get(axis as usize) {
-            Some(i) if i.live => Ok(i.value),
-            _ => Err(Error::new(Code::B001, "an axis is used outside its loop").received(axis)),
-        }
-    }
-
-    fn register(&self, reg: RegRef) -> Result<i64> {
-        Ok(read_register(self.registers, reg))
-    }
-
-    fn core(&self) -> i64 {
-        i64::from(self.core)
-    }
-}
-
-/// Value of a register, extended to 64 bits by its signedness.
-pub fn read_register(files: &[RegisterFile], reg: RegRef) -> i64 {
-    let file = &files[engine_index(reg.engine)];
-    let raw = if reg.physical {
-        let lo = u64::from(file.physical[reg.slot as usize]);
-        let hi = if reg.wide { u64::from(file.physical[reg.slot as usize + 1]) } else { 0 };
-        lo | hi << 32
-    } else {
-        file.symbolic[reg.slot as usize]
-    };
-    match (reg.wide, reg.signed) {
-        (true, _) => raw as i64,
-        (false, true) => i64::from(raw as u32 as i32),
-        (false, false) => i64::from(raw as u32),
-    }
-}
-
-/// Stores a register value, cut to the register's width.
-pub fn write_register(files: &mut [RegisterFile], reg: RegRef, value: u64) {
-    let file = &mut files[engine_index(reg.engine)];
-    if reg.physical {
-        file.physical[reg.slot as usize] = value as u32;
-        if reg.wide {
-            file.physical[reg.slot as usize + 1] = (value >> 32) as u32;
-        }
-    } else {
-        file.symbolic[reg.slot as usize] = if reg.wide { value } else { value & 0xFFFF_FFFF };
-    }
-}
 
 /// One running instruction.
 pub struct Cx<'m, 'w> {
@@ -195,163 +107,6 @@ impl<'m, 'w> Cx<'m, 'w> {
     fn missing(&self, role: &str, k: usize) -> Error {
         Error::new(Code::J009, format!("{} needs a tensor operand here", self.inst.opcode))
             .operand(format!("{role}[{k}]"))
-    }
-
-    fn input_at(&mut self, k: usize, staged: bool) -> Result<Option<Src<'w>>> {
-        let Some((loc, pattern)) = self.place_of(k)? else { return Ok(None) };
-        let arena = self.m.places[loc as usize].0.arena as usize;
-        let (lo, hi) = pattern.extent().unwrap_or((0, 0));
-        let present = self.m.arenas[arena].is_present(lo as usize, hi as usize);
-        if present && !staged {
-            // SAFETY: arenas live as long as the world ('w) and are neither released nor moved while an instruction
-            // runs; a source that overlaps a destination is staged unless both are identical and the opcode is
-            // element-wise, which `stage` was computed for.
-            return unsafe { self.m.arenas[arena].src(pattern) }.map(Some);
-        }
-        self.staged(k, arena, pattern).map(Some)
-    }
-
-    /// A private copy of an input; never-written bytes read as 0xFF.
-    fn staged(&mut self, k: usize, arena: usize, pattern: Pattern) -> Result<Src<'w>> {
-        let nums: arrayvec::ArrayVec<u32, 8> = pattern.pairs().iter().map(|p| p.num).collect();
-        let dense = Pattern::dense(pattern.dtype(), &nums)?;
-        let bytes = pattern.len() * pattern.dtype().size();
-        if self.m.run.stage.len() <= k {
-            self.m.run.stage.resize_with(k + 1, Vec::new);
-        }
-        let buffer = &mut self.m.run.stage[k];
-        buffer.resize(bytes.div_ceil(8), 0);
-        let out: &mut [u8] = &mut bytemuck::cast_slice_mut(buffer.as_mut_slice())[..bytes];
-        let mem = &mut self.m.arenas[arena];
-        let (lo, hi) = pattern.extent().unwrap_or((0, 0));
-        if mem.is_present(lo as usize, hi as usize) {
-            // SAFETY: the view is dropped before anything else touches the arena.
-            let src = unsafe { mem.src(pattern) }?;
-            let row = src.lane_len() * src.dtype().size();
-            if row > 0 {
-                out.chunks_exact_mut(row).enumerate().for_each(|(lane, o)| src.gather(lane, 0, o));
-            }
-        } else {
-            let size = pattern.dtype().size();
-            for (e, o) in out.chunks_exact_mut(size).enumerate() {
-                let at = pattern.byte_of(e / pattern.lane_len(), e % pattern.lane_len());
-                mem.read(at as usize, o);
-            }
-        }
-        // SAFETY: the staging buffer of this operand is not touched again until the next instruction.
-        unsafe { Src::from_raw(out.as_ptr(), bytes, dense) }
-    }
-
-    /// Input `k` as a tensor view.
-    pub fn src(&mut self, k: usize) -> Result<Src<'w>> {
-        if k >= self.n_ins() {
-            return Err(self.missing("ins", k));
-        }
-        let staged = self.stage & (1 << k.min(31)) != 0;
-        self.input_at(k, staged).map_err(|e| e.operand(format!("ins[{k}]")))?.ok_or_else(|| self.missing("ins", k))
-    }
-
-    /// Index operand `k` as a tensor view.
-    pub fn index_src(&mut self, k: usize) -> Result<Src<'w>> {
-        if k >= self.inst.operands.indirect as usize {
-            return Err(self.missing("indirection_ins", k));
-        }
-        let at = self.n_ins() + self.n_outs() + k;
-        self.input_at(at, false)
-            .map_err(|e| e.operand(format!("indirection_ins[{k}]")))?
-            .ok_or_else(|| self.missing("indirection_ins", k))
-    }
-
-    /// Output `k` as a tensor view; its memory is touched and accounted, the write is recorded.
-    pub fn dst(&mut self, k: usize) -> Result<Dst<'w>> {
-        self.dst_at(k, true)
-    }
-
-    /// Output `k`, without setting marks of the initialisation shadow (for writers that mark what they really wrote).
-    fn dst_at(&mut self, k: usize, mark: bool) -> Result<Dst<'w>> {
-        if k >= self.n_outs() {
-            return Err(self.missing("outs", k));
-        }
-        let at = self.n_ins() + k;
-        let named = |e: Error| e.operand(format!("outs[{k}]"));
-        let Some((loc, pattern)) = self.place_of(at).map_err(named)? else { return Err(self.missing("outs", k)) };
-        let arena = self.m.places[loc as usize].0.arena as usize;
-        if let Some((lo, hi)) = pattern.extent() {
-            let fresh = self.m.arenas[arena].touch(lo as usize, hi as usize)?;
-            if fresh > 0 {
-                self.m.run.touch(fresh, &self.m.settings.limits)?;
-            }
-            let state = &mut self.m.states[loc as usize];
-            if !state.written {
-                *state = LocationState { written: true, first_writer: self.payload };
-            }
-            if mark && let Some(shadow) = &mut self.m.inits[arena].0 {
-                shadow.set(&pattern, true);
-            }
-        }
-        // SAFETY: as in `input_at`; outputs of one instruction are written one after the other.
-        unsafe { self.m.arenas[arena].dst(pattern) }.map_err(named)
-    }
-
-    /// Input `k` as a table that indices reach into: a view of its whole location, its pattern, and the address of the
-    /// view's byte 0. The location is copied first when an output lies in it.
-    pub fn table_src(&mut self, k: usize) -> Result<(Src<'w>, Pattern, i64)> {
-        let Some((loc, pattern)) = self.place_of(k)? else { return Err(self.missing("ins", k)) };
-        let place = self.m.places[loc as usize].0.clone();
-        let arena = place.arena as usize;
-        let (lo, hi) = place.extent();
-        self.present(arena, lo, hi)?;
-        let mut shared = false;
-        for o in 0..self.n_outs() {
-            if let Some((other, dst)) = self.place_of(self.n_ins() + o)? {
-                let (a, b) = dst.extent().unwrap_or((0, 0));
-                shared |= self.m.places[other as usize].0.arena == place.arena && a < hi as i64 && (lo as i64) < b;
-            }
-        }
-        let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
-        let whole = place.whole(pattern.dtype())?;
-        if !shared {
-            // SAFETY: as in `input_at`; no output lies in this location.
-            return Ok((unsafe { self.m.arenas[arena].src(whole) }?, pattern, address));
-        }
-        if self.m.run.stage.len() <= k {
-            self.m.run.stage.resize_with(k + 1, Vec::new);
-        }
-        let buffer = &mut self.m.run.stage[k];
-        buffer.resize((hi - lo).div_ceil(8), 0);
-        let bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(buffer.as_mut_slice())[..hi - lo];
-        self.m.arenas[arena].read(lo, bytes);
-        // SAFETY: the staging buffer of this operand is not touched again until the next instruction.
-        let view = unsafe { Src::from_raw(bytes.as_ptr(), bytes.len(), whole.shifted(-(lo as i64))) }?;
-        Ok((view, pattern.shifted(-(lo as i64)), address + lo as i64))
-    }
-
-    /// Output `k` as a table that indices reach into.
-    pub fn table_dst(&mut self, k: usize) -> Result<(Dst<'w>, Pattern, i64)> {
-        let at = self.n_ins() + k;
-        let Some((loc, pattern)) = self.place_of(at)? else { return Err(self.missing("outs", k)) };
-        let place = self.m.places[loc as usize].0.clone();
-        let arena = place.arena as usize;
-        let (lo, hi) = place.extent();
-        self.present(arena, lo, hi)?;
-        let state = &mut self.m.states[loc as usize];
-        if !state.written {
-            *state = LocationState { written: true, first_writer: self.payload };
-        }
-        let whole = place.whole(pattern.dtype())?;
-        // Which entries are written is the kernel's secret; none of them is taken for unwritten.
-        if let Some(shadow) = &mut self.m.inits[arena].0 {
-            shadow.set(&whole, true);
-        }
-        let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
-        // SAFETY: as in `input_at`; sources in the same location have been copied by `table_src` or staged.
-        Ok((unsafe { self.m.arenas[arena].dst(whole) }?, pattern, address))
-    }
-
-    /// Touches and accounts a byte range of an arena.
-    fn present(&mut self, arena: usize, lo: usize, hi: usize) -> Result<()> {
-        let fresh = self.m.arenas[arena].touch(lo, hi)?;
-        self.m.run.touch(fresh, &self.m.settings.limits)
     }
 
     /// A dynamic operand leaves its tensor and the instruction skips what lies outside (ruling D22).
@@ -518,86 +273,6 @@ impl<'m, 'w> Cx<'m, 'w> {
     pub fn eval(&self, ex: &Ex) -> Result<i64> {
         let env = Scalars { registers: self.m.registers, induction: self.m.induction, core: self.m.settings.core };
         ex.eval(&env)
-    }
-
-    fn field_error(&self, k: usize, what: &str) -> Error {
-        let key = self.inst.opcode.row().fields.get(k).map_or("?", |f| f.key);
-        Error::new(Code::J003, format!("the key {key} {what}")).operand(key)
-    }
-
-    /// Integer field.
-    pub fn int(&self, k: usize) -> Result<i64> {
-        self.int_opt(k)?.ok_or_else(|| self.field_error(k, "is missing"))
-    }
-
-    /// Integer field that may be absent.
-    pub fn int_opt(&self, k: usize) -> Result<Option<i64>> {
-        Ok(match &self.inst.fields[k] {
-            FieldValue::Absent => None,
-            FieldValue::Int(v) => Some(*v),
-            FieldValue::Float(x) if x.fract() == 0.0 && x.abs() < 9e18 => Some(*x as i64),
-            FieldValue::Ex(e) => Some(self.eval(e)?),
-            _ => return Err(self.field_error(k, "is not an integer")),
-        })
-    }
-
-    /// Flag field; absent means false.
-    pub fn flag(&self, k: usize) -> Result<bool> {
-        Ok(self.int_opt(k)?.unwrap_or(0) != 0)
-    }
-
-    /// Float field.
-    pub fn float(&self, k: usize) -> Result<f64> {
-        match &self.inst.fields[k] {
-            FieldValue::Float(x) => Ok(*x),
-            _ => self.int(k).map(|i| i as f64),
-        }
-    }
-
-    /// Enumeration field.
-    pub fn named<T: Named>(&self, k: usize) -> Result<T> {
-        self.named_opt(k)?.ok_or_else(|| self.field_error(k, "is missing"))
-    }
-
-    /// Enumeration field that may be absent.
-    pub fn named_opt<T: Named>(&self, k: usize) -> Result<Option<T>> {
-        match self.int_opt(k)? {
-            None => Ok(None),
-            Some(v) => u8::try_from(v)
-                .ok()
-                .and_then(T::from_ordinal)
-                .map(Some)
-                .ok_or_else(|| self.field_error(k, "has no such value").received(v)),
-        }
-    }
-
-    /// List of integers, evaluated; empty when absent.
-    pub fn ints(&self, k: usize) -> Result<Vec<i64>> {
-        match &self.inst.fields[k] {
-            FieldValue::Exs(list) => list.iter().map(|e| self.eval(e)).collect(),
-            FieldValue::Absent => Ok(Vec::new()),
-            _ => Err(self.field_error(k, "is not a list of integers")),
-        }
-    }
-
-    /// A pair of integers, when present.
-    pub fn pair_opt(&self, k: usize) -> Result<Option<[i64; 2]>> {
-        match &self.inst.fields[k] {
-            FieldValue::Absent => Ok(None),
-            FieldValue::Exs(list) => match list.as_ref() {
-                [a, b] => Ok(Some([self.eval(a)?, self.eval(b)?])),
-                _ => Err(self.field_error(k, "is not a pair of integers")),
-            },
-            _ => Err(self.field_error(k, "is not a pair of integers")),
-        }
-    }
-
-    /// Any other field, as in the module.
-    pub fn cold(&self, k: usize) -> Option<&'w crate::ir::Value> {
-        match &self.inst.fields[k] {
-            FieldValue::Cold(v) => Some(v),
-            _ => None,
-        }
     }
 }
 

@@ -194,7 +194,11 @@ pub fn instruction_text(i: &Instruction) -> String {
             WaitMode::SemGeReg => write!(s, " wait sem {} >= {}", w.id, w.regref.as_deref().unwrap_or("?")),
         };
     }
-    for u in &i.sync.on_update {
+    let first = i.sync.on_update.len();
+    for (k, u) in i.sync.on_update.iter().chain(&i.sync.second_update).enumerate() {
+        if k == first {
+            s.push_str(" then");
+        }
         let what = if u.kind == SyncKind::Event { "event" } else { "sem" };
         let _ = match u.mode {
             UpdateMode::EvtSet => write!(s, " set {what} {}", u.id),

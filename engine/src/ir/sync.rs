@@ -50,6 +50,8 @@ pub struct SyncInfo {
     pub on_wait: Vec<WaitRef>,
     /// Effects after it ran.
     pub on_update: Vec<UpdateRef>,
+    /// Effects of an AllEngineBarrier when all engines have met, after everybody's `on_update` (seed 0, 2.1).
+    pub second_update: Vec<UpdateRef>,
     /// Unknown keys.
     pub extra: Extra,
 }
@@ -58,5 +60,10 @@ impl SyncInfo {
     /// Nothing to wait for, nothing to signal.
     pub fn is_empty(&self) -> bool {
         self.on_wait.is_empty() && self.on_update.is_empty() && self.extra.is_empty()
+    }
+
+    /// Updates something.
+    pub fn signals(&self) -> bool {
+        !self.on_update.is_empty() || !self.second_update.is_empty()
     }
 }

@@ -213,13 +213,14 @@ pub(super) fn started<'a>(pool: &'a mut Option<rayon::ThreadPool>, options: &Bui
     })
 }
 
-pub(super) type SyncBanks = (Vec<SemValue>, Vec<Touched>, Vec<EventBit>, Vec<EventTouched>);
+pub(super) type SyncBanks = (Vec<SemValue>, Vec<Touched>, Vec<Peak>, Vec<EventBit>, Vec<EventTouched>);
 
 /// Copies of the sync banks.
 pub(super) fn sync_banks(world: &mut World) -> SyncBanks {
     (
         world.query::<&SemValue>().iter(world).copied().collect(),
         world.query::<&Touched>().iter(world).copied().collect(),
+        world.query::<&Peak>().iter(world).copied().collect(),
         world.query::<&EventBit>().iter(world).copied().collect(),
         world.query::<&EventTouched>().iter(world).copied().collect(),
     )

@@ -377,10 +377,11 @@ impl Simulator {
     /// Applies an update that another core sent.
     pub(crate) fn apply_update(&mut self, update: &Update) -> Result<()> {
         let core = self.core.as_mut().ok_or_else(not_loaded)?;
-        let (mut semaphores, mut touched, mut events, mut event_touched) = sync_banks(&mut core.world);
+        let (mut semaphores, mut touched, mut peaks, mut events, mut event_touched) = sync_banks(&mut core.world);
         let mut banks = crate::sync::Banks {
             semaphores: &mut semaphores,
             touched: &mut touched,
+            peaks: &mut peaks,
             events: &mut events,
             event_touched: &mut event_touched,
             core: u32::MAX,
@@ -392,6 +393,9 @@ impl Simulator {
         }
         if let Some(t) = nth::<Touched>(&mut core.world, at) {
             *t = touched[at];
+        }
+        if let Some(p) = nth::<Peak>(&mut core.world, at) {
+            *p = peaks[at];
         }
         if let Some(e) = nth::<EventBit>(&mut core.world, at) {
             *e = events[at];
@@ -438,10 +442,21 @@ impl Simulator {
             return format!("{} ({}) waits for {}", inst.name, inst.opcode, meeting.describe());
         }
         let mut text = String::new();
+        let (_, _, peaks, _, events) = sync_banks(&mut core.world);
         let told = core.flow(|f| {
-            let (program, pc) = (f.program, &*f.pc);
-            text =
-                crate::sync::deadlock::report(program, pc, f.cursors, f.status, f.semaphores, f.touched, f.registers);
+            let standing = crate::sync::deadlock::Standing {
+                program: f.program,
+                pc: f.pc,
+                cursors: f.cursors,
+                status: f.status,
+                semaphores: f.semaphores,
+                touched: f.touched,
+                peaks: &peaks,
+                events: &events,
+                registers: f.registers,
+                core: f.settings.core,
+            };
+            text = standing.report();
             Ok(())
         });
         if told.is_err() { "is blocked".into() } else { text }

@@ -1,131 +1,220 @@
-//! The report of a deadlock: who waits for what, who could satisfy it, and in which circle.
+//! The report of a deadlock: who waits for what, who could satisfy it and where that instruction stands, in which circle,
+//! and what the values tell about the cause.
 
+use super::producers::{At, lowering, producers, raises};
 use crate::control::ProgramCounter;
 use crate::exec::read_register;
 use crate::ir::{Engine, SyncKind, UpdateMode, WaitMode};
 use crate::world::*;
 use std::fmt::Write as _;
 
-/// Text of the report. One line per engine: instruction, condition, present value, possible producers.
-pub fn report(
-    program: &Program,
-    pc: &ProgramCounter,
-    cursors: &[Cursor],
-    status: &[Status],
-    semaphores: &[SemValue],
-    touched: &[Touched],
-    registers: &[RegisterFile],
-) -> String {
-    let plan = &program.blocks[pc.block as usize];
-    let segment = &program.segments[(plan.first_segment + pc.segment) as usize];
-    let mut out = format!("no engine can go on in block {}", plan.name);
-    let finished = cursors.iter().all(|c| c.next >= c.end);
-    let mut waiting: Vec<(Engine, u32, u32)> = Vec::new();
-    for (e, (cursor, state)) in cursors.iter().zip(status).enumerate() {
-        match state {
-            Status::Waiting(w) if cursor.next < cursor.end => waiting.push((Engine::QUEUES[e], cursor.next, *w)),
-            Status::Joining => {
-                let i = &program.insts[cursor.next as usize];
-                let _ =
-                    write!(out, "\n    {}: {} ({}) waits for every other engine", Engine::QUEUES[e], i.name, i.opcode);
+/// Instructions that are named at most.
+const NAMED: usize = 3;
+
+/// The machine as it stands.
+pub struct Standing<'a> {
+    /// Program.
+    pub program: &'a Program,
+    /// Program counter.
+    pub pc: &'a ProgramCounter,
+    /// Cursors of the engines.
+    pub cursors: &'a [Cursor],
+    /// What the engines do.
+    pub status: &'a [Status],
+    /// Semaphore values.
+    pub semaphores: &'a [SemValue],
+    /// Which were updated.
+    pub touched: &'a [Touched],
+    /// Their highest values so far.
+    pub peaks: &'a [Peak],
+    /// Events that were set once.
+    pub events: &'a [EventTouched],
+    /// Register files.
+    pub registers: &'a [RegisterFile],
+    /// This core.
+    pub core: u32,
+}
+
+/// An engine, the row at its head, and the wait that holds it.
+type Waiting = (Engine, u32, u32);
+
+impl Standing<'_> {
+    /// Text of the report. One line per engine: instruction, condition, present value, possible producers, hints.
+    pub fn report(&self) -> String {
+        let (program, plan) = (self.program, &self.program.blocks[self.pc.block as usize]);
+        let segment = &program.segments[(plan.first_segment + self.pc.segment) as usize];
+        let mut out = format!("no engine can go on in block {}", plan.name);
+        let mut waiting: Vec<Waiting> = Vec::new();
+        for (e, (cursor, state)) in self.cursors.iter().zip(self.status).enumerate() {
+            match state {
+                Status::Waiting(w) if cursor.next < cursor.end => waiting.push((Engine::QUEUES[e], cursor.next, *w)),
+                Status::Joining => {
+                    let i = &program.insts[cursor.next as usize];
+                    let engine = Engine::QUEUES[e];
+                    let _ = write!(out, "\n    {engine}: {} ({}) waits for every other engine", i.name, i.opcode);
+                }
+                _ => {}
             }
-            _ => {}
         }
-    }
-    if let (true, Some(join), Some(Status::Waiting(w))) = (finished, segment.join, status.first()) {
-        waiting.push((Engine::All, join, *w));
-    }
-    for (engine, row, wait) in &waiting {
-        let i = &program.insts[*row as usize];
-        let w = &program.waits[*wait as usize];
-        let _ =
-            write!(out, "\n    {engine}: {} ({}) waits for {}", i.name, i.opcode, condition(w, semaphores, registers));
-        let producers = producers(program, plan, pc.segment, cursors, w);
-        if producers.is_empty() {
-            let _ = write!(out, "; no instruction still to come updates it");
-        } else {
-            let list: Vec<String> = producers
-                .iter()
-                .take(3)
-                .map(|p| {
-                    let inst = &program.insts[*p as usize];
-                    let at = waiting.iter().find(|(_, r, _)| r == p).map_or("behind the head", |_| "itself waiting");
-                    format!("{} on {} ({at})", inst.name, inst.engine)
-                })
-                .collect();
-            let more = producers.len().saturating_sub(3);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let _ = write!(out, "; updated by {}{more}", list.join(", "));
+        let finished = self.cursors.iter().all(|c| c.next >= c.end);
+        if let (true, Some(join), Some(Status::Waiting(w))) = (finished, segment.join, self.status.first()) {
+            waiting.push((Engine::All, join, *w));
         }
-        if w.kind == SyncKind::Semaphore && touched[w.id as usize].0 && semaphores[w.id as usize].0 > u32::MAX / 2 {
-            let _ = write!(out, "; the value has wrapped below zero");
+        for at in &waiting {
+            self.line(&mut out, *at);
         }
-    }
-    if let Some(circle) = circle(program, cursors, &waiting) {
-        let _ = write!(out, "\n    circle: {circle}");
-    }
-    out
-}
-
-fn condition(w: &Wait, semaphores: &[SemValue], registers: &[RegisterFile]) -> String {
-    let id = w.id;
-    match (w.kind, w.mode, w.reg) {
-        (SyncKind::Event, ..) => format!("event {id} to be set, it is clear"),
-        (_, WaitMode::SemGeReg, Some(r)) => format!(
-            "semaphore {id} >= {} (from a register), it is {}",
-            read_register(registers, r) as u32,
-            semaphores[id as usize].0
-        ),
-        _ => format!("semaphore {id} >= {}, it is {}", w.value, semaphores[id as usize].0),
-    }
-}
-
-/// Rows still to be issued in this block that could raise what a wait looks at.
-fn producers(program: &Program, plan: &BlockPlan, segment: u32, cursors: &[Cursor], w: &Wait) -> Vec<u32> {
-    let mut rows: Vec<u32> = cursors.iter().flat_map(|c| c.next..c.end).collect();
-    for s in segment..plan.segments {
-        let seg = &program.segments[(plan.first_segment + s) as usize];
-        if s > segment {
-            rows.extend(seg.ranges.iter().flat_map(|r| r.next..r.end));
+        if let Some(circle) = self.circle(&waiting) {
+            let _ = write!(out, "\n    circle: {circle}");
         }
-        rows.extend(seg.join);
+        out
     }
-    rows.retain(|r| raises(program, *r, w));
-    rows
-}
 
-fn raises(program: &Program, row: u32, w: &Wait) -> bool {
-    program
-        .updates_of(&program.insts[row as usize].sync)
-        .iter()
-        .any(|u| u.kind == w.kind && u.id == w.id && !matches!(u.mode, UpdateMode::SemSubImm | UpdateMode::SemDec))
-}
-
-/// Engines that wait for each other, in order.
-fn circle(program: &Program, cursors: &[Cursor], waiting: &[(Engine, u32, u32)]) -> Option<String> {
-    let next = |(_, _, wait): &(Engine, u32, u32)| {
-        let w = &program.waits[*wait as usize];
-        waiting.iter().position(|(engine, _, _)| {
-            let Some(q) = Engine::QUEUES.iter().position(|e| e == engine) else { return false };
-            (cursors[q].next..cursors[q].end).any(|r| raises(program, r, w))
-        })
-    };
-    for start in 0..waiting.len() {
-        let mut path = vec![start];
-        let mut at = start;
-        while let Some(n) = next(&waiting[at]) {
-            if n == start {
-                let mut names: Vec<&str> =
-                    path.iter().map(|k| program.insts[waiting[*k].1 as usize].name.as_ref()).collect();
-                names.push(names[0]);
-                return Some(names.join(" -> "));
+    fn line(&self, out: &mut String, (engine, row, wait): Waiting) {
+        let i = &self.program.insts[row as usize];
+        let w = &self.program.waits[wait as usize];
+        let _ = write!(out, "\n    {engine}: {} ({}) waits for {}", i.name, i.opcode, self.condition(w));
+        let all = producers(self, w);
+        let (coming, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, at)| at.is_to_come());
+        let (ran, outside): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(_, at)| *at == At::Ran);
+        let here = if outside.is_empty() { "" } else { " in this block" };
+        match coming.as_slice() {
+            [] => {
+                let _ = write!(out, "; no instruction still to come{here} updates it");
             }
-            if path.contains(&n) {
-                break;
+            list => {
+                let _ = write!(out, "; updated by {}", self.names(list));
             }
-            path.push(n);
-            at = n;
+        }
+        if coming.is_empty() && !outside.is_empty() {
+            let _ = write!(out, "; outside the block it is updated by {}", self.names(&outside));
+        }
+        if coming.is_empty() && !ran.is_empty() {
+            let _ = write!(out, "; it was updated before by {}", self.names(&ran));
+        }
+        match w.kind {
+            SyncKind::Semaphore => self.semaphore_hints(out, w, &coming, outside.is_empty()),
+            SyncKind::Event => self.event_hint(out, row, w),
         }
     }
-    None
+
+    /// What the values tell.
+    fn semaphore_hints(&self, out: &mut String, w: &Wait, coming: &[(u32, At)], alone: bool) {
+        let (id, awaited) = (w.id as usize, self.awaited(w));
+        let (value, peak) = (self.semaphores[id].0, self.peaks[id].0);
+        if self.touched[id].0 && value > u32::MAX / 2 {
+            out.push_str("; the value has wrapped below zero");
+        }
+        if peak >= awaited {
+            let _ = write!(out, "; value {peak} passed the awaited {awaited}");
+            let lowered: Vec<(u32, At)> = lowering(self, w.id);
+            if !lowered.is_empty() {
+                let _ = write!(out, " and was lowered, as by {}", self.names(&lowered));
+            }
+            return;
+        }
+        // What comes in this block, each once; loops and other blocks may bring more.
+        let sum: Option<u64> = coming.iter().map(|(row, _)| self.adds(*row, w)).sum();
+        let missing = u64::from(awaited.saturating_sub(value));
+        if let (Some(sum), false, true) = (sum, coming.is_empty(), alone)
+            && sum < missing
+        {
+            let _ = write!(out, "; together they add {sum} of the {missing} that are missing");
+        }
+    }
+
+    /// How much a row adds to what a wait looks at; `None` when it does something else to it.
+    fn adds(&self, row: u32, w: &Wait) -> Option<u64> {
+        let inst = &self.program.insts[row as usize];
+        if !matches!(inst.control, Control::None) {
+            return None;
+        }
+        let own = self.program.updates_of(&inst.sync).iter().chain(self.program.seconds_of(&inst.sync));
+        own.filter(|u| u.kind == w.kind && u.id == w.id)
+            .map(|u| match u.mode {
+                UpdateMode::SemAddImm => Some(u64::from(u.value)),
+                UpdateMode::SemInc => Some(1),
+                _ => None,
+            })
+            .sum()
+    }
+
+    fn event_hint(&self, out: &mut String, row: u32, w: &Wait) {
+        if !self.events[w.id as usize].0 {
+            return;
+        }
+        out.push_str("; it was set before");
+        let takers = (0..self.program.insts.len() as u32).filter(|r| *r != row).filter(|r| {
+            let waits = self.program.waits_of(&self.program.insts[*r as usize].sync);
+            waits.iter().any(|o| o.kind == SyncKind::Event && o.id == w.id)
+        });
+        let takers: Vec<(u32, At)> = takers.map(|r| (r, At::Ran)).collect();
+        if !takers.is_empty() {
+            let _ = write!(out, " and is also consumed by {}", self.names(&takers));
+        }
+    }
+
+    fn names(&self, list: &[(u32, At)]) -> String {
+        let one = |(row, at): &(u32, At)| {
+            let i = &self.program.insts[*row as usize];
+            let place = match at {
+                At::Head => " (itself waiting)".to_string(),
+                At::Behind(head) => format!(" (behind {})", self.program.insts[*head as usize].name),
+                At::Later => " (later in the block)".to_string(),
+                At::Block(b) => format!(" (block {})", self.program.blocks[*b as usize].name),
+                At::Ran => String::new(),
+            };
+            format!("{} on {}{place}", i.name, i.engine)
+        };
+        let shown: Vec<String> = list.iter().take(NAMED).map(one).collect();
+        let more = list.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", shown.join(", "))
+    }
+
+    fn awaited(&self, w: &Wait) -> u32 {
+        match (w.mode, w.reg) {
+            (WaitMode::SemGeReg, Some(r)) => read_register(self.registers, r) as u32,
+            _ => w.value,
+        }
+    }
+
+    fn condition(&self, w: &Wait) -> String {
+        let id = w.id;
+        let from = if w.reg.is_some() { " (from a register)" } else { "" };
+        match w.kind {
+            SyncKind::Event => format!("event {id} to be set, it is clear"),
+            SyncKind::Semaphore => {
+                format!("semaphore {id} >= {}{from}, it is {}", self.awaited(w), self.semaphores[id as usize].0)
+            }
+        }
+    }
+
+    /// Engines that wait for each other, in order.
+    fn circle(&self, waiting: &[Waiting]) -> Option<String> {
+        let next = |(_, _, wait): &Waiting| {
+            let w = &self.program.waits[*wait as usize];
+            waiting.iter().position(|(engine, _, _)| {
+                let Some(q) = Engine::QUEUES.iter().position(|e| e == engine) else { return false };
+                (self.cursors[q].next..self.cursors[q].end).any(|r| raises(self.program, r, w, self.core))
+            })
+        };
+        for start in 0..waiting.len() {
+            let mut path = vec![start];
+            let mut at = start;
+            while let Some(n) = next(&waiting[at]) {
+                if n == start {
+                    let name = |k: &usize| self.program.insts[waiting[*k].1 as usize].name.as_ref();
+                    let mut names: Vec<&str> = path.iter().map(name).collect();
+                    names.push(names[0]);
+                    return Some(names.join(" -> "));
+                }
+                if path.contains(&n) {
+                    break;
+                }
+                path.push(n);
+                at = n;
+            }
+        }
+        None
+    }
 }

@@ -1,9 +1,10 @@
 //! Semaphores and events: the two banks of a core (seed 1, 3).
 
 pub mod deadlock;
+mod producers;
 
 use crate::ir::{SyncKind, UpdateMode};
-use crate::world::{EventBit, EventTouched, Program, SemValue, SyncSet, Touched, Update};
+use crate::world::{EventBit, EventTouched, Peak, Program, SemValue, SyncSet, Touched, Update};
 use crate::{Code, Error, Result};
 
 /// An update for the bank of another core.
@@ -21,6 +22,8 @@ pub struct Banks<'a> {
     pub semaphores: &'a mut [SemValue],
     /// Which were updated.
     pub touched: &'a mut [Touched],
+    /// Their highest values.
+    pub peaks: &'a mut [Peak],
     /// Event bits.
     pub events: &'a mut [EventBit],
     /// Which were set.
@@ -32,7 +35,16 @@ pub struct Banks<'a> {
 impl Banks<'_> {
     /// Applies the updates of an instruction; remote ones go to the outbox.
     pub fn publish(&mut self, program: &Program, s: &SyncSet, outbox: &mut Vec<RemoteUpdate>) -> Result<()> {
-        for u in program.updates_of(s) {
+        self.publish_list(program.updates_of(s), outbox)
+    }
+
+    /// Applies the second updates of a barrier.
+    pub fn publish_seconds(&mut self, program: &Program, s: &SyncSet, outbox: &mut Vec<RemoteUpdate>) -> Result<()> {
+        self.publish_list(program.seconds_of(s), outbox)
+    }
+
+    fn publish_list(&mut self, list: &[Update], outbox: &mut Vec<RemoteUpdate>) -> Result<()> {
+        for u in list {
             match u.target_core {
                 Some(core) if core != self.core => outbox.push(RemoteUpdate { core, update: *u }),
                 _ => self.apply(u)?,
@@ -77,6 +89,7 @@ impl Banks<'_> {
         };
         self.semaphores[id] = SemValue(new);
         self.touched[id] = Touched(true);
+        self.peaks[id].0 = self.peaks[id].0.max(new);
         Ok(())
     }
 }

@@ -3,7 +3,8 @@
 use super::{column, slice, table};
 use crate::control::ProgramCounter;
 use crate::control::advance::{Flow, owns_updates};
-use crate::sync::{self, Banks, RemoteUpdate};
+use crate::sync::deadlock::Standing;
+use crate::sync::{Banks, RemoteUpdate};
 use crate::world::*;
 use crate::{Code, Error};
 use bevy_ecs::prelude::*;
@@ -24,13 +25,13 @@ pub(super) fn update(
     rows: Query<&SyncSet>,
     mut engines: Query<(&mut Cursor, &mut Status, &mut RegisterFile)>,
     mut axes: Query<&mut Induction>,
-    mut semaphores: Query<(&mut SemValue, &mut Touched)>,
+    mut semaphores: Query<(&mut SemValue, &mut Touched, &mut Peak)>,
     mut events: Query<(&mut EventBit, &mut EventTouched)>,
     mut triggers: Query<&mut FireCount>,
 ) {
     run.stats.ticks += 1;
     let syncs = slice!(rows);
-    let Some((mut sem, mut sem_touched)) = table!(semaphores) else {
+    let Some((mut sem, mut sem_touched, mut sem_peaks)) = table!(semaphores) else {
         return;
     };
     let Some((mut bits, mut bits_touched)) = table!(events) else {
@@ -39,6 +40,7 @@ pub(super) fn update(
     let mut banks = Banks {
         semaphores: sem.bypass_change_detection(),
         touched: sem_touched.bypass_change_detection(),
+        peaks: sem_peaks.bypass_change_detection(),
         events: bits.bypass_change_detection(),
         event_touched: bits_touched.bypass_change_detection(),
         core: settings.core,
@@ -97,6 +99,13 @@ pub(super) fn update(
             }
         }
     }
+    // A barrier acts once more when all engines have met; they are issued together.
+    for row in issue.rows.iter().filter(|r| by_sync && syncs[**r as usize].seconds > 0) {
+        if let Err(e) = banks.publish_seconds(&program, &syncs[*row as usize], &mut outbox.0) {
+            run.fault.get_or_insert(program.locate(e, *row));
+            return;
+        }
+    }
     if run.fault.is_some() || pc.finished {
         return;
     }
@@ -125,16 +134,19 @@ pub(super) fn update(
     }
     // With other cores around, one of them may still send what is missing.
     if pc.stuck && settings.cores == 1 {
-        let report = sync::deadlock::report(
-            &program,
+        let standing = Standing {
+            program: &program,
             pc,
-            &cursors.bypass_change_detection()[..QUEUES],
-            &status.bypass_change_detection()[..QUEUES],
-            banks.semaphores,
-            banks.touched,
-            registers.bypass_change_detection(),
-        );
-        run.fault = Some(Error::new(Code::S003, report));
+            cursors: &cursors.bypass_change_detection()[..QUEUES],
+            status: &status.bypass_change_detection()[..QUEUES],
+            semaphores: banks.semaphores,
+            touched: banks.touched,
+            peaks: banks.peaks,
+            events: banks.event_touched,
+            registers: registers.bypass_change_detection(),
+            core: settings.core,
+        };
+        run.fault = Some(Error::new(Code::S003, standing.report()));
     }
 }
 

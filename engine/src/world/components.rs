@@ -27,6 +27,8 @@ pub struct SyncSet {
     pub updates: u16,
     /// First update.
     pub update: u32,
+    /// Number of second updates, which follow the updates.
+    pub seconds: u16,
     /// The issue window ends after this instruction.
     pub ends_window: bool,
     /// Has a wait that must be re-evaluated or consumed outside the window's bookkeeping.
@@ -106,6 +108,10 @@ pub struct SemValue(pub u32);
 /// Semaphore: was updated since the start.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touched(pub bool);
+
+/// Semaphore: the highest value since its bank was last wiped, for the report of a deadlock.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Peak(pub u32);
 
 /// Event: was set since the start.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]

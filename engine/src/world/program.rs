@@ -376,6 +376,11 @@ impl Program {
         &self.updates[s.update as usize..][..s.updates as usize]
     }
 
+    /// Updates that an AllEngineBarrier makes when all engines have met.
+    pub fn seconds_of(&self, s: &super::SyncSet) -> &[Update] {
+        &self.updates[s.update as usize + s.updates as usize..][..s.seconds as usize]
+    }
+
     /// Completes an error with the place of an instruction.
     pub fn locate(&self, e: Error, payload: u32) -> Error {
         let Some(i) = self.insts.get(payload as usize) else { return e };

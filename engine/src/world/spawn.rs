@@ -53,7 +53,7 @@ pub fn spawn_core(world: &mut World) {
             EngineRng::default(),
         )
     }));
-    world.spawn_batch((0..256).map(|_| (SemValue(0), Touched(false))));
+    world.spawn_batch((0..256).map(|_| (SemValue(0), Touched(false), Peak(0))));
     world.spawn_batch((0..256).map(|_| (EventBit(false), EventTouched(false))));
     world.insert_resource(Spawned::default());
 }

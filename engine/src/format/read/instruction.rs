@@ -8,7 +8,9 @@ use super::operand::OperandSeed;
 use super::scalar::{Int, Key, Name, Text, U32, keep, list, record, records, value};
 use super::sync::{Sync, Update, Wait};
 use crate::ir::nearest::nearest;
-use crate::ir::{Dependency, EdgeKind, Engine, Extra, Instruction, Opcode, Operand, SourceLocation, Value};
+use crate::ir::{
+    Dependency, EdgeKind, Engine, Extra, Instruction, Opcode, Operand, SourceLocation, SyncInfo, UpdateRef, Value,
+};
 use birsim_kernels::{Code, Error};
 use serde::de::{self, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::Value as Json;
@@ -21,6 +23,7 @@ record! {
         // The opcode is set below; only its fields vector depends on it.
         let mut i = Instruction::new("", Opcode::NoOp, Engine::Unassigned);
         let mut own: Vec<(Key<'de>, Json)> = Vec::new();
+        let (mut beside, mut waits_beside) = (Vec::new(), Vec::new());
         while let Some(key) = map.next_key::<Key<'de>>()? {
             match &*key {
                 "name" => name = value(cx, &mut map, "name", Text)?,
@@ -33,11 +36,11 @@ record! {
                 "sync_info" => i.sync = value(cx, &mut map, "sync_info", Sync(cx))?.unwrap_or_default(),
                 "on_wait" => {
                     let waits = value(cx, &mut map, "on_wait", records(cx, "on_wait", Wait(cx)))?;
-                    i.sync.on_wait.extend(waits.unwrap_or_default());
+                    waits_beside.extend(waits.unwrap_or_default());
                 }
                 "on_update" => {
                     let updates = value(cx, &mut map, "on_update", records(cx, "on_update", Update(cx)))?;
-                    i.sync.on_update.extend(updates.unwrap_or_default());
+                    beside.extend(updates.unwrap_or_default());
                 }
                 "predicates" => {
                     i.predicates = value(cx, &mut map, "predicates", list(cx, PredicateSeed(cx)))?.unwrap_or_default();
@@ -71,6 +74,8 @@ record! {
         }
         i.opcode = opcode.ok_or_else(|| cx.missing("opcode", "an instruction"))?;
         i.fields = vec![None; i.opcode.row().fields.len()];
+        i.sync.on_wait.extend(waits_beside);
+        updates_beside(i.opcode, &mut i.sync).extend(beside);
         own_keys(cx, &mut i, own).map_err(<A::Error as de::Error>::custom)?;
         move_immediates(&mut i);
         i.engine = match engine {
@@ -92,6 +97,12 @@ fn operands<'de, A: de::MapAccess<'de>>(
     key: &'static str,
 ) -> Result<Vec<Operand>, A::Error> {
     Ok(value(cx, map, key, records(cx, key, OperandSeed(cx)))?.unwrap_or_default())
+}
+
+/// What an `on_update` beside `sync_info` means, as DMABlock spells it. Of a barrier it is the second update, whose own
+/// spelling is not known (proposed); elsewhere it continues the list inside.
+fn updates_beside(opcode: Opcode, sync: &mut SyncInfo) -> &mut Vec<UpdateRef> {
+    if opcode == Opcode::AllEngineBarrier { &mut sync.second_update } else { &mut sync.on_update }
 }
 
 /// Immediates belong to `ins` wherever they stand (`bir-json.md` 6).

@@ -42,6 +42,9 @@ pub(super) fn items(i: &Instruction) -> Vec<Entry<'_>> {
     if !i.sync.is_empty() {
         put("sync_info", sync(&i.sync));
     }
+    if !i.sync.second_update.is_empty() {
+        put("on_update", i.sync.second_update.iter().map(update).collect());
+    }
     if !i.loopnest.is_empty() {
         put("loopnest", i.loopnest.clone().into());
     }

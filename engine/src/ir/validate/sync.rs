@@ -26,7 +26,7 @@ impl<'m> Walk<'m> {
                 self.fault(i, slot, e);
             }
         }
-        for (n, u) in i.sync.on_update.iter().enumerate() {
+        for (n, u) in i.sync.on_update.iter().chain(&i.sync.second_update).enumerate() {
             let slot = Slot::Operand("on_update", n);
             self.sync_id(i, slot, u.id);
             let event = u.kind == SyncKind::Event;

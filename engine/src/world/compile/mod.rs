@@ -3,16 +3,19 @@
 //! Rows are written engine-major per segment, so every (segment, engine) is one range of the instruction table.
 
 mod control;
+mod instruction;
+mod parallel;
+mod sync;
+
+pub use instruction::is_elementwise;
+use parallel::expand_parallel;
 
 use super::expr::Ex;
 use super::program::*;
 use super::scope::{Layout, Scope, declare};
-use super::{OperandRange, SyncSet};
-use crate::ir::{Block, Engine, Function, Instruction, Module, Opcode, SyncKind, UpdateMode, Value, WaitMode};
-use crate::memory::overlap::{Overlap, classify};
+use crate::ir::{Block, Engine, Function, Instruction, Module, Opcode, Value};
 use crate::{Code, Error, Result};
 use hashbrown::HashMap;
-use std::borrow::Cow;
 
 /// Which order functions run in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -190,7 +193,7 @@ impl Compiler {
             blocks
                 .iter()
                 .flat_map(|b| &b.instructions)
-                .any(|i| !i.sync.on_wait.is_empty() || !i.sync.on_update.is_empty() || any(&i.blocks))
+                .any(|i| !i.sync.on_wait.is_empty() || i.sync.signals() || any(&i.blocks))
         }
         match self.order {
             Order::Auto => any(blocks),
@@ -379,220 +382,6 @@ impl Context<'_> {
         }
         Ok(segment)
     }
-
-    /// Compiles one instruction and everything inside it; returns its row.
-    fn instruction(&mut self, block: u32, index: u32, i: &Instruction) -> Result<u32> {
-        self.instruction_inner(block, index, i).map_err(|e| {
-            e.at(|p| {
-                p.instruction = Some(i.name.clone());
-                p.opcode = Some(i.opcode.name().to_string());
-            })
-        })
-    }
-
-    fn instruction_inner(&mut self, block: u32, index: u32, i: &Instruction) -> Result<u32> {
-        let (control, body) = self.control(i)?;
-        let fields = self.fields(i)?;
-        let mut predicates = Vec::new();
-        for p in &i.predicates {
-            predicates.push(CompiledPredicate { ex: self.expr(&p.expr)?, op: p.op });
-        }
-        let first = self.program.operands.len() as u32;
-        for (role, list) in [("ins", &i.ins), ("outs", &i.outs), ("indirection_ins", &i.indirection_ins)] {
-            for (k, o) in list.iter().enumerate() {
-                self.moving = takes_offset(i, role, k);
-                let compiled = self.operand(o).map_err(|e| e.operand(format!("{role}[{k}]")));
-                let moving = std::mem::take(&mut self.moving);
-                let compiled = match compiled? {
-                    Opnd::Dynamic(mut spec) if moving => {
-                        spec.operand_scale = Some(match i.field("scale") {
-                            Some(Value::Expr(e)) => self.expr(&e).map_err(|e| e.operand("scale"))?,
-                            Some(Value::Int(s)) => Ex::C(s),
-                            _ => Ex::C(1),
-                        });
-                        Opnd::Dynamic(spec)
-                    }
-                    Opnd::Register(..) if role == "outs" => self.written_register(o)?,
-                    Opnd::Faulty(e) => Opnd::Faulty(Box::new(e.operand(format!("{role}[{k}]")))),
-                    fine => fine,
-                };
-                self.program.operands.push(compiled);
-            }
-        }
-        let operands = OperandRange {
-            first,
-            ins: count(i.ins.len())?,
-            outs: count(i.outs.len())?,
-            indirect: count(i.indirection_ins.len())?,
-        };
-        let sync = self.sync(i)?;
-        let mut inst = Inst {
-            opcode: i.opcode,
-            // In list order the engine decides state only, never order: an instruction that lacks one runs where its opcode
-            // usually does. By queues there is none to put it in, and executing it is a fault.
-            engine: match i.engine {
-                Engine::Unassigned if !self.by_sync => i.opcode.row().engines.first().copied().unwrap_or(i.engine),
-                e => e,
-            },
-            name: i.name.as_str().into(),
-            fields,
-            operands,
-            sync,
-            predicates: predicates.into(),
-            stage: 0,
-            all_static: false,
-            body,
-            control,
-            block,
-            index,
-            source: i
-                .debug
-                .as_ref()
-                .and_then(|d| Some(format!("{}:{}", d.filename.as_deref()?, d.lineno.unwrap_or(0)).into_boxed_str())),
-        };
-        (inst.stage, inst.all_static) = self.staging(&inst);
-        self.program.insts.push(inst);
-        Ok(self.program.insts.len() as u32 - 1)
-    }
-
-    /// Which static inputs overlap an output so that they must be copied before the kernel writes (ruling D34).
-    fn staging(&self, inst: &Inst) -> (u32, bool) {
-        let p = &self.program;
-        let place = |o: &Opnd| match o {
-            Opnd::Static { loc, pattern } => Some((self.layout.placements[*loc as usize].arena, *pattern)),
-            _ => None,
-        };
-        let all: Vec<&Opnd> = p.ins(inst).iter().chain(p.outs(inst)).collect();
-        let all_static = all.iter().all(|o| !matches!(o, Opnd::Dynamic(_)));
-        let mut stage = 0;
-        for (k, src) in p.ins(inst).iter().enumerate().take(32) {
-            let Some((arena, sp)) = place(src) else { continue };
-            for (oa, op) in p.outs(inst).iter().filter_map(place) {
-                if oa != arena {
-                    continue;
-                }
-                let class = classify(&p.patterns[sp as usize], &p.patterns[op as usize]);
-                let in_place = class == Overlap::Identical && is_elementwise(inst);
-                if class != Overlap::Disjoint && !in_place {
-                    stage |= 1 << k;
-                }
-            }
-        }
-        (stage, all_static)
-    }
-
-    /// A register output, or the fault it raises: the body of a loop does not write its induction variable (S012).
-    fn written_register(&mut self, o: &crate::ir::Operand) -> Result<Opnd> {
-        let compiled = self.operand(o)?;
-        let crate::ir::Operand::Register { regref, .. } = o else { return Ok(compiled) };
-        match self.axes.iter().rev().find(|e| e.name == *regref || e.registers.contains(regref)) {
-            Some(e) => {
-                let what = format!("the loop over {} counts in the register {regref}, which its body writes", e.name);
-                Ok(Opnd::Faulty(Box::new(Error::new(Code::S012, what).received(regref))))
-            }
-            None => Ok(compiled),
-        }
-    }
-
-    /// Distance of an axis from its lower bound: 0 in the first iteration.
-    fn since_first(&self, name: &str) -> Result<Ex> {
-        let axis = self.axis(name)?;
-        let lb = self.axes.iter().rev().find(|e| e.axis == axis).map_or(Ex::C(0), |e| e.lb.clone());
-        Ok(Ex::Lin(Box::new([(Ex::Axis(axis), 1), (lb, -1)]), 0))
-    }
-
-    fn fields(&self, i: &Instruction) -> Result<Box<[FieldValue]>> {
-        let row = i.opcode.row();
-        let mut out = Vec::with_capacity(row.fields.len());
-        for (k, f) in row.fields.iter().enumerate() {
-            let value = i.fields.get(k).cloned().flatten().or_else(|| f.default.value());
-            out.push(match value {
-                None => FieldValue::Absent,
-                Some(Value::Bool(b)) => FieldValue::Int(i64::from(b)),
-                Some(Value::Int(v)) => FieldValue::Int(v),
-                Some(Value::Enum(o)) => FieldValue::Int(i64::from(o)),
-                Some(Value::Float(x)) => FieldValue::Float(x),
-                // Control instructions compile their own expressions.
-                Some(Value::Expr(e)) if !matches!(f.key, "cond") => {
-                    FieldValue::Ex(self.expr(&e).map_err(|e| e.operand(f.key))?)
-                }
-                Some(Value::Ints(list)) => {
-                    let list: Result<Vec<Ex>> = list.iter().map(|e| self.expr(e)).collect();
-                    FieldValue::Exs(list.map_err(|e| e.operand(f.key))?.into())
-                }
-                Some(Value::Strs(axes)) if f.key == "reduce_axes" => {
-                    let all: Result<Vec<Ex>> = axes.iter().map(|a| self.since_first(a)).collect();
-                    FieldValue::Exs(all.map_err(|e| e.operand(f.key))?.into())
-                }
-                Some(other) => FieldValue::Cold(Box::new(other)),
-            });
-        }
-        Ok(out.into())
-    }
-
-    fn sync(&mut self, i: &Instruction) -> Result<SyncSet> {
-        let mut set = SyncSet {
-            wait: self.program.waits.len() as u32,
-            update: self.program.updates.len() as u32,
-            waits: count(i.sync.on_wait.len())?,
-            updates: count(i.sync.on_update.len())?,
-            ends_window: ends_window(i.opcode),
-            slow_wait: false,
-        };
-        for w in &i.sync.on_wait {
-            let reg = match (&w.regref, w.mode) {
-                (Some(r), WaitMode::SemGeReg) => Some(self.register(r)?),
-                (None, WaitMode::SemGeReg) => {
-                    return Err(Error::new(Code::J003, "a sem-ge-reg wait names its register in regref"));
-                }
-                _ => None,
-            };
-            if w.kind == SyncKind::Event || w.mode != WaitMode::SemGeImm {
-                set.slow_wait = true;
-                set.ends_window = true;
-            }
-            self.program.waits.push(Wait { kind: w.kind, id: w.id, mode: w.mode, value: w.value, reg });
-        }
-        for u in &i.sync.on_update {
-            let plain = u.kind == SyncKind::Semaphore
-                && u.target_core.is_none()
-                && (u.mode == UpdateMode::SemAddImm || (u.mode == UpdateMode::SemInc && u.value == 1));
-            set.ends_window |= !plain;
-            let (kind, id, mode, value, target_core) = (u.kind, u.id, u.mode, u.value, u.target_core);
-            self.program.updates.push(Update { kind, id, mode, value, target_core });
-        }
-        for id in i.sync.on_wait.iter().map(|w| w.id).chain(i.sync.on_update.iter().map(|u| u.id)) {
-            if id > 255 {
-                return Err(Error::new(Code::J011, "semaphore and event ids are 0..255").received(id));
-            }
-        }
-        Ok(set)
-    }
-}
-
-/// Reads every element before it writes the same element.
-pub fn is_elementwise(inst: &Inst) -> bool {
-    let plain_copy = |k: usize| matches!(inst.fields.get(k), Some(FieldValue::Int(0) | FieldValue::Absent));
-    match inst.opcode {
-        Opcode::DMACopy => plain_copy(crate::ir::opcodes::dma::field::DMACopy::mode),
-        Opcode::TensorScalarPtr => plain_copy(crate::ir::opcodes::elementwise::field::TensorScalarPtr::apply_transpose),
-        op => op.is_elementwise(),
-    }
-}
-
-/// The operand whose address `ins[1]` moves: the source of TensorCopyDynamicSrc, the destination of TensorCopyDynamicDst.
-fn takes_offset(i: &Instruction, role: &str, k: usize) -> bool {
-    let moved = match i.opcode {
-        Opcode::TensorCopyDynamicSrc => "ins",
-        Opcode::TensorCopyDynamicDst => "outs",
-        _ => return false,
-    };
-    i.ins.len() > 1 && role == moved && k == 0
-}
-
-fn count(n: usize) -> Result<u16> {
-    u16::try_from(n)
-        .map_err(|_| Error::new(Code::J009, "an instruction has at most 65535 operands or syncs").received(n))
 }
 
 fn queue_of(engine: Engine) -> usize {
@@ -604,64 +393,4 @@ fn is_join(i: &Instruction, by_sync: bool) -> bool {
     let control =
         matches!(i.opcode, Opcode::Loop | Opcode::DynamicForLoop | Opcode::DoWhile | Opcode::Call | Opcode::NKIKernel);
     control || (by_sync && matches!(i.engine, Engine::All | Engine::Unassigned))
-}
-
-fn ends_window(opcode: Opcode) -> bool {
-    opcode.is_terminator()
-        || matches!(
-            opcode,
-            Opcode::GroupResetSemaphores
-                | Opcode::SwitchQueueInstance
-                | Opcode::ResetQueueInstance
-                | Opcode::AllEngineBarrier
-                | Opcode::CoreBarrier
-                | Opcode::DMATrigger
-                | Opcode::CollectiveCompute
-                | Opcode::CollectiveSend
-                | Opcode::CollectiveRecv
-                | Opcode::GPSIMDSB2SB
-        )
-}
-
-/// Parallel loops run instruction-major (ruling D43): every instruction of the body gets the loop to itself.
-fn expand_parallel(list: &[Instruction]) -> Result<Vec<Cow<'_, Instruction>>> {
-    let mut out = Vec::with_capacity(list.len());
-    for i in list {
-        if i.opcode != Opcode::Loop || i.field("isParallel") != Some(Value::Bool(true)) {
-            out.push(Cow::Borrowed(i));
-            continue;
-        }
-        // The loop waits before its first instruction and signals after its last one.
-        let mut inside = Vec::new();
-        for b in &i.blocks {
-            for inner in expand_parallel(&b.instructions)? {
-                if inner.opcode.is_terminator() {
-                    return Err(Error::new(Code::U002, "a branch inside a parallel loop is not modelled")
-                        .received(inner.opcode)
-                        .at(|p| p.instruction = Some(inner.name.clone())));
-                }
-                inside.push((b.name.as_str(), Some(inner.into_owned())));
-            }
-        }
-        if inside.is_empty() {
-            inside.push(("", None));
-        }
-        let last = inside.len() - 1;
-        let mut bare = Instruction { blocks: Vec::new(), ..i.clone() };
-        bare.set("isParallel", Value::Bool(false));
-        for (k, (name, inner)) in inside.into_iter().enumerate() {
-            let mut shell = bare.clone();
-            if k > 0 {
-                shell.sync.on_wait.clear();
-            }
-            if k < last {
-                shell.sync.on_update.clear();
-            }
-            let instructions: Vec<Instruction> = inner.into_iter().collect();
-            shell.blocks =
-                vec![Block { name: name.to_string(), arguments: Vec::new(), instructions, extra: Default::default() }];
-            out.push(Cow::Owned(shell));
-        }
-    }
-    Ok(out)
 }

@@ -1,0 +1,106 @@
+//! Instructions that change what a wait looks at, and where they stand while nothing moves.
+
+use super::deadlock::Standing;
+use crate::ir::{Opcode, SyncKind, UpdateMode};
+use crate::world::*;
+
+/// Where an instruction stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum At {
+    /// At the head of its queue.
+    Head,
+    /// Behind the head of its queue.
+    Behind(u32),
+    /// Behind a join of the same block.
+    Later,
+    /// In another block.
+    Block(u32),
+    /// It has run.
+    Ran,
+}
+
+impl At {
+    /// It runs in this block if the block goes on.
+    pub fn is_to_come(self) -> bool {
+        matches!(self, At::Head | At::Behind(_) | At::Later)
+    }
+}
+
+/// Rows that could raise what a wait looks at, those to come first.
+pub fn producers(s: &Standing, w: &Wait) -> Vec<(u32, At)> {
+    let rows = 0..s.program.insts.len() as u32;
+    let mut found: Vec<(u32, At)> =
+        rows.filter(|r| raises(s.program, *r, w, s.core)).map(|r| (r, place(s, r))).collect();
+    // In list order among those of one kind.
+    let rank = |at: At| match at {
+        At::Head => 0,
+        At::Behind(_) => 1,
+        At::Later => 2,
+        At::Block(_) => 3,
+        At::Ran => 4,
+    };
+    found.sort_by_key(|(_, at)| rank(*at));
+    found
+}
+
+/// Rows that have lowered a semaphore, or stand in other blocks and may have.
+pub fn lowering(s: &Standing, id: u32) -> Vec<(u32, At)> {
+    let lowers = |u: &Update| {
+        u.kind == SyncKind::Semaphore
+            && u.id == id
+            && matches!(u.mode, UpdateMode::SemSubImm | UpdateMode::SemDec | UpdateMode::SemWrImm)
+    };
+    let rows = (0..s.program.insts.len() as u32).filter(|r| {
+        let i = &s.program.insts[*r as usize];
+        let cleared = matches!(&i.control, Control::Rewind { clear, .. } if clear.contains(&id));
+        cleared
+            || i.opcode == Opcode::Return
+            || s.program.updates_of(&i.sync).iter().chain(s.program.seconds_of(&i.sync)).any(lowers)
+    });
+    rows.map(|r| (r, place(s, r))).filter(|(_, at)| !at.is_to_come()).collect()
+}
+
+/// A row, or a DMABlock that it fires, raises what a wait looks at on this core.
+pub fn raises(program: &Program, row: u32, w: &Wait, core: u32) -> bool {
+    let by = |payload: u32| {
+        let sync = &program.insts[payload as usize].sync;
+        program.updates_of(sync).iter().chain(program.seconds_of(sync)).any(|u| {
+            u.kind == w.kind
+                && u.id == w.id
+                && u.target_core.is_none_or(|c| c == core)
+                && !matches!(u.mode, UpdateMode::SemSubImm | UpdateMode::SemDec)
+        })
+    };
+    match &program.insts[row as usize].control {
+        // A block acts when its trigger fires.
+        Control::Descriptors(_) => false,
+        Control::Trigger { blocks, .. } => by(row) || blocks.iter().any(|b| by(*b)),
+        _ => by(row),
+    }
+}
+
+fn place(s: &Standing, row: u32) -> At {
+    let block = s.program.insts[row as usize].block;
+    if block != s.pc.block {
+        return At::Block(block);
+    }
+    let plan = &s.program.blocks[block as usize];
+    let segments = &s.program.segments[plan.first_segment as usize..][..plan.segments as usize];
+    let holds = |g: &Segment| g.join == Some(row) || g.ranges.iter().any(|r| (r.next..r.end).contains(&row));
+    let now = s.pc.segment as usize;
+    match segments.iter().position(holds) {
+        Some(k) if k < now => At::Ran,
+        Some(k) if k == now => {
+            let Some(q) = segments[k].ranges.iter().position(|r| (r.next..r.end).contains(&row)) else {
+                let finished = s.cursors.iter().all(|c| c.next >= c.end);
+                return if finished { At::Head } else { At::Later };
+            };
+            match s.cursors[q].next {
+                head if row < head => At::Ran,
+                head if row == head => At::Head,
+                head => At::Behind(head),
+            }
+        }
+        _ => At::Later,
+    }
+}

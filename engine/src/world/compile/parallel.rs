@@ -1,0 +1,49 @@
+//! Parallel loops.
+
+use crate::ir::{Block, Instruction, Opcode, Value};
+use crate::{Code, Error, Result};
+use std::borrow::Cow;
+
+/// Parallel loops run instruction-major (ruling D43): every instruction of the body gets the loop to itself.
+pub(super) fn expand_parallel(list: &[Instruction]) -> Result<Vec<Cow<'_, Instruction>>> {
+    let mut out = Vec::with_capacity(list.len());
+    for i in list {
+        if i.opcode != Opcode::Loop || i.field("isParallel") != Some(Value::Bool(true)) {
+            out.push(Cow::Borrowed(i));
+            continue;
+        }
+        // The loop waits before its first instruction and signals after its last one.
+        let mut inside = Vec::new();
+        for b in &i.blocks {
+            for inner in expand_parallel(&b.instructions)? {
+                if inner.opcode.is_terminator() {
+                    return Err(Error::new(Code::U002, "a branch inside a parallel loop is not modelled")
+                        .received(inner.opcode)
+                        .at(|p| p.instruction = Some(inner.name.clone())));
+                }
+                inside.push((b.name.as_str(), Some(inner.into_owned())));
+            }
+        }
+        if inside.is_empty() {
+            inside.push(("", None));
+        }
+        let last = inside.len() - 1;
+        let mut bare = Instruction { blocks: Vec::new(), ..i.clone() };
+        bare.set("isParallel", Value::Bool(false));
+        for (k, (name, inner)) in inside.into_iter().enumerate() {
+            let mut shell = bare.clone();
+            if k > 0 {
+                shell.sync.on_wait.clear();
+            }
+            if k < last {
+                shell.sync.on_update.clear();
+                shell.sync.second_update.clear();
+            }
+            let instructions: Vec<Instruction> = inner.into_iter().collect();
+            shell.blocks =
+                vec![Block { name: name.to_string(), arguments: Vec::new(), instructions, extra: Default::default() }];
+            out.push(Cow::Owned(shell));
+        }
+    }
+    Ok(out)
+}
