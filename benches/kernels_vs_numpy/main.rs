@@ -64,10 +64,11 @@ fn measure(case: &mut Case, numpy: Option<&mut Numpy>, budget: Duration) -> bool
     // Slow cases vary less: they get fewer turns.
     while turns < 1 || start.elapsed() < if turns < MIN_TURNS { 4 * budget } else { budget } {
         if case.family == "matmul" {
-            // The threads of OpenBLAS spin for a while and would hold our second core.
-            std::thread::sleep(Duration::from_millis(30));
+            // The threads of OpenBLAS spin for 0.1 s after their work and would hold our second core.
+            std::thread::sleep(Duration::from_millis(150));
         }
-        for _ in 0..if ours < 2e-4 { 4 * TURN } else { TURN } {
+        let times = if ours < 2e-4 { 4 * TURN } else { TURN };
+        for _ in 0..times {
             let start = Instant::now();
             if let Err(e) = (case.run)() {
                 print!(" | {e}");
@@ -75,7 +76,7 @@ fn measure(case: &mut Case, numpy: Option<&mut Numpy>, budget: Duration) -> bool
             }
             ours = ours.min(start.elapsed().as_secs_f64());
         }
-        if let Some(t) = numpy.as_mut().and_then(|n| n.time(TURN).ok()) {
+        if let Some(t) = numpy.as_mut().and_then(|n| n.time(times).ok()) {
             theirs = theirs.min(t);
         }
         turns += 1;

@@ -482,3 +482,30 @@ fn any_access_pattern_equals_the_walk_written_out() {
         assert_eq!(out.values(), want, "seed {seed}, round {round}: {wd} {wp:?}, {xd} {xp:?}");
     }
 }
+
+#[test]
+fn rows_that_lie_apart_unaligned_or_backwards_give_the_bits_of_the_chain() {
+    let mut rng = Rng(11);
+    let (k, most) = (9usize, 160usize);
+    let gap = most as i64 * 4 + 6;
+    for m in 1..=26 {
+        for (n, stride) in [(32, gap), (96, -gap), (128, gap), (160, 0), (100, -gap), (33, gap)] {
+            let memory: Vec<u8> = (0..k as i64 * gap + 2).map(|_| rng.next() as u8 & 0x3F).collect();
+            let base = if stride < 0 { (k as i64 - 1) * gap + 2 } else { 2 };
+            let pairs = [Pair { stride, num: k as u32 }, Pair { stride: 4, num: n as u32 }];
+            let x = Src::new(&memory, Pattern::new(Dtype::Float32, base, &pairs).unwrap()).unwrap();
+            let at = |e: usize| (base + stride * (e / n) as i64) as usize + e % n * 4;
+            let values: Vec<f32> =
+                (0..k * n).map(|e| f32::from_le_bytes(memory[at(e)..at(e) + 4].try_into().unwrap())).collect();
+            let w = rng.vec(k * m);
+            for fma in [true, false] {
+                let want = if fma { chain(k, m, n, &w, &values) } else { two_roundings(k, m, n, &w, &values) };
+                for isa in Isa::available() {
+                    let mut out = Product::default();
+                    product_on(isa, fma, &x, &floats(&w, &[k as u32, m as u32]), &mut out).unwrap();
+                    same_bits(out.values(), &want);
+                }
+            }
+        }
+    }
+}

@@ -111,6 +111,15 @@ impl<'a> Src<'a> {
         Some(unsafe { std::slice::from_raw_parts(self.ptr.offset(byte as isize), n * size) })
     }
 
+    /// Address of the first element and bytes from lane to lane, when the elements of a lane are neighbours in memory.
+    pub(crate) fn lane_rows(&self) -> Option<(*const u8, isize)> {
+        if !self.pattern.is_contiguous() || self.is_empty() {
+            return None;
+        }
+        let first = self.ptr.wrapping_offset(lane_base(&self.pattern, 0) as isize);
+        Some((first, self.pattern.pairs()[0].stride as isize))
+    }
+
     /// Copies elements `start..` of `lane` into `out`, whose length decides how many.
     #[inline]
     pub fn gather(&self, lane: usize, start: usize, out: &mut [u8]) {

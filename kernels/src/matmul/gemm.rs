@@ -1,5 +1,7 @@
 //! The inner loops: one accumulator chain per output, k ascending, one rounding per step, on every path.
 
+#[cfg(target_arch = "x86_64")]
+use super::pack::Rows;
 use super::pack::{Packed, sized};
 use crate::isa::Isa;
 use rayon::prelude::*;
@@ -63,15 +65,32 @@ pub(crate) fn multiply(
     let c = Output { ptr: c.as_mut_ptr(), len: c.len(), stride: n };
     let abuf = &*abuf;
     let tile_of = if fma { run_tile::<true> } else { run_tile::<false> };
+    // The first block of a panel can pack it on the way.
+    let rows = if isa == Isa::Avx512 { b.rows() } else { None };
     let work = |(strip, b_packed): (usize, &mut [f32])| {
         let first = strip * STRIP * tile.cols;
-        b.pack(tile.cols, first, (STRIP * tile.cols).min(n - first), b_packed);
-        for (panel, b) in b_packed.chunks_exact(k * tile.cols).enumerate() {
+        let columns = (STRIP * tile.cols).min(n - first);
+        // Panels that are not full are packed like all others.
+        let fused = if rows.is_some() { columns / tile.cols } else { 0 };
+        if columns > fused * tile.cols {
+            let from = fused * tile.cols;
+            b.pack(tile.cols, first + from, columns - from, &mut b_packed[fused * k * tile.cols..]);
+        }
+        for panel in 0..columns.div_ceil(tile.cols) {
             let col = first + panel * tile.cols;
             let cols = tile.cols.min(n - col);
+            let rows = rows.as_ref().filter(|_| panel < fused);
+            // A panel that is packed on the way is used once, so all of a strip can share the space in the L1 cache.
+            let at = if rows.is_some() { 0 } else { panel };
+            let b_panel = &mut b_packed[at * k * tile.cols..][..k * tile.cols];
             for (block, a) in abuf.chunks_exact(k * tile.rows).enumerate() {
                 let row = block * tile.rows;
-                tile_of(isa, a, b, &c, (row, col), (tile.rows.min(m - row), cols));
+                let size = (tile.rows.min(m - row), cols);
+                match rows {
+                    #[cfg(target_arch = "x86_64")]
+                    Some(rows) if block == 0 => pack_tile(fma, a, rows, b_panel, &c, col, size.0),
+                    _ => tile_of(isa, a, b_panel, &c, (row, col), size),
+                }
             }
         }
     };
@@ -109,25 +128,55 @@ impl Output {
 fn run_tile<const FMA: bool>(isa: Isa, a: &[f32], b: &[f32], c: &Output, at: (usize, usize), size: (usize, usize)) {
     let start = c.tile(at, size);
     let tile = isa.tile();
-    #[cfg(target_arch = "x86_64")]
-    if isa == Isa::Avx512 && size == (tile.rows, tile.cols) {
-        // SAFETY: `multiply` checked the CPU; `Output::tile` proved the whole tile to lie inside the matrix.
-        unsafe { x86::avx512_tile::<FMA>(a, b, start, c.stride) };
-        return;
-    }
     let mut whole = [0.0f32; MAX_TILE];
     match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 if size.1 == tile.cols && size.0.is_multiple_of(4) => {
+            // SAFETY: `multiply` checked the CPU; `Output::tile` proved the whole tile to lie inside the matrix.
+            return unsafe { x86::avx512_tile::<FMA>(size.0, a, x86::Panel::packed(b), start, c.stride) };
+        }
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `multiply` checked the CPU.
         Isa::Avx2 => unsafe { x86::avx2_tile::<FMA>(a, b, &mut whole) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: `multiply` checked the CPU; `whole` holds 12 rows of 32.
-        Isa::Avx512 => unsafe { x86::avx512_tile::<FMA>(a, b, whole.as_mut_ptr(), tile.cols) },
+        Isa::Avx512 => unsafe {
+            x86::avx512_tile::<FMA>(tile.rows, a, x86::Panel::packed(b), whole.as_mut_ptr(), tile.cols);
+        },
         _ => scalar_tile::<FMA>(a, b, &mut whole),
     }
     for (r, row) in whole.chunks_exact(tile.cols).take(size.0).enumerate() {
         // SAFETY: row r of the tile lies inside the matrix, as above, and `row` is at least `size.1` long.
         unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), start.add(r * c.stride), size.1) };
+    }
+}
+
+/// The top tile of a full panel on AVX-512, read from where the operand lies and packed into `panel` on the way.
+#[cfg(target_arch = "x86_64")]
+fn pack_tile(fma: bool, a: &[f32], rows: &Rows, panel: &mut [f32], c: &Output, col: usize, size: usize) {
+    const T: Tile = Isa::Avx512.tile();
+    let depth = a.len() / T.rows;
+    assert!(rows.holds(depth, col + T.cols) && panel.len() == depth * T.cols);
+    let start = c.tile((0, col), (size, T.cols));
+    let whole = &mut [0.0f32; MAX_TILE];
+    let direct = size.is_multiple_of(4);
+    let (out, stride) = if direct { (start, c.stride) } else { (whole.as_mut_ptr(), T.cols) };
+    let count = if direct { size } else { T.rows };
+    // SAFETY: `multiply` checked the CPU; the rows and the panel were checked above; `out` is a tile inside the matrix or
+    // the buffer.
+    unsafe {
+        let from = x86::Panel::unpacked(rows, col, panel);
+        if fma {
+            x86::avx512_tile::<true>(count, a, from, out, stride);
+        } else {
+            x86::avx512_tile::<false>(count, a, from, out, stride);
+        }
+    }
+    if !direct {
+        for (r, row) in whole.chunks_exact(T.cols).take(size).enumerate() {
+            // SAFETY: row r of the tile lies inside the matrix.
+            unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), start.add(r * c.stride), T.cols) };
+        }
     }
 }
 
@@ -144,7 +193,7 @@ fn scalar_tile<const FMA: bool>(a: &[f32], b: &[f32], out: &mut [f32]) {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::Tile;
+    use super::{Rows, Tile};
     use crate::isa::Isa;
     use std::arch::x86_64::*;
 
@@ -160,17 +209,77 @@ mod x86 {
         if FMA { _mm256_fmadd_ps(a, b, c) } else { _mm256_add_ps(_mm256_mul_ps(a, b), c) }
     }
 
-    /// 12 x 32 outputs in 24 registers.
+    /// Where the rows of 32 columns come from.
+    #[derive(Clone, Copy)]
+    pub struct Panel {
+        row: *const f32,
+        /// Bytes from row to row.
+        stride: isize,
+        /// Where they are packed on the way, unless null.
+        keep: *mut f32,
+    }
+
+    impl Panel {
+        /// A panel that is packed already.
+        pub fn packed(b: &[f32]) -> Self {
+            Panel { row: b.as_ptr(), stride: (Isa::Avx512.tile().cols * 4) as isize, keep: std::ptr::null_mut() }
+        }
+
+        /// Columns `col..` of `rows`, to be packed into `keep`.
+        pub fn unpacked(rows: &Rows, col: usize, keep: &mut [f32]) -> Self {
+            Panel { row: rows.first.cast::<f32>().wrapping_add(col), stride: rows.stride, keep: keep.as_mut_ptr() }
+        }
+    }
+
+    /// `count` (4, 8 or 12) x 32 outputs in up to 24 registers.
     ///
     /// # Safety
-    /// The CPU has AVX-512F; `c` is writable for 12 rows of 32 floats, `stride` floats apart.
+    /// The CPU has AVX-512F; `b` has 32 columns in as many rows as `a` has groups of 12; `c` is writable for `count` rows of
+    /// 32 floats, `stride` floats apart.
     #[target_feature(enable = "avx512f")]
-    pub unsafe fn avx512_tile<const FMA: bool>(a: &[f32], b: &[f32], c: *mut f32, stride: usize) {
+    pub unsafe fn avx512_tile<const FMA: bool>(count: usize, a: &[f32], b: Panel, c: *mut f32, stride: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match (count, b.keep.is_null()) {
+                (4, true) => avx512_rows::<FMA, false, 4>(a, b, c, stride),
+                (8, true) => avx512_rows::<FMA, false, 8>(a, b, c, stride),
+                (_, true) => avx512_rows::<FMA, false, 12>(a, b, c, stride),
+                (4, false) => avx512_rows::<FMA, true, 4>(a, b, c, stride),
+                (8, false) => avx512_rows::<FMA, true, 8>(a, b, c, stride),
+                (_, false) => avx512_rows::<FMA, true, 12>(a, b, c, stride),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`avx512_tile`], for `R` rows.
+    #[target_feature(enable = "avx512f")]
+    unsafe fn avx512_rows<const FMA: bool, const PACK: bool, const R: usize>(
+        a: &[f32],
+        b: Panel,
+        c: *mut f32,
+        stride: usize,
+    ) {
         const T: Tile = Isa::Avx512.tile();
-        let mut acc = [[_mm512_setzero_ps(); 2]; T.rows];
-        for (a, b) in a.chunks_exact(T.rows).zip(b.chunks_exact(T.cols)) {
-            // SAFETY: `b` holds 32 floats.
-            let (b0, b1) = unsafe { (_mm512_loadu_ps(b.as_ptr()), _mm512_loadu_ps(b.as_ptr().add(16))) };
+        /// Rows that are asked for ahead of their use: they lie too far apart for the processor to guess.
+        const AHEAD: isize = 8;
+        let mut acc = [[_mm512_setzero_ps(); 2]; R];
+        let (mut row, mut keep) = (b.row, b.keep);
+        for a in a.as_chunks::<{ T.rows }>().0 {
+            // SAFETY: a row holds 32 floats.
+            let (b0, b1) = unsafe { (_mm512_loadu_ps(row), _mm512_loadu_ps(row.add(16))) };
+            if PACK {
+                // SAFETY: asking for any address is harmless; `keep` holds 32 floats for every row.
+                unsafe {
+                    let next = row.wrapping_byte_offset(AHEAD * b.stride);
+                    _mm_prefetch::<_MM_HINT_T0>(next.cast());
+                    _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(16).cast());
+                    _mm512_storeu_ps(keep, b0);
+                    _mm512_storeu_ps(keep.add(16), b1);
+                }
+                keep = keep.wrapping_add(T.cols);
+            }
+            row = row.wrapping_byte_offset(b.stride);
             for (acc, x) in acc.iter_mut().zip(a) {
                 let x = _mm512_set1_ps(*x);
                 acc[0] = mac512::<FMA>(x, b0, acc[0]);
@@ -178,7 +287,7 @@ mod x86 {
             }
         }
         for (r, [lo, hi]) in acc.iter().enumerate() {
-            // SAFETY: the caller guarantees 12 rows of 32 floats.
+            // SAFETY: the caller guarantees `R` rows of 32 floats.
             unsafe {
                 _mm512_storeu_ps(c.add(r * stride), *lo);
                 _mm512_storeu_ps(c.add(r * stride + 16), *hi);

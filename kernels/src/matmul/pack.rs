@@ -6,6 +6,7 @@
 use crate::Dtype;
 use crate::access::{CHUNK, Src};
 use crate::cast::round_f32r;
+use std::marker::PhantomData;
 
 /// A matrix \[depth\]\[columns\] that can be packed. Columns become rows or columns of the product.
 pub(crate) trait Packed: Sync {
@@ -15,6 +16,33 @@ pub(crate) trait Packed: Sync {
     fn columns(&self) -> usize;
     /// Packs columns `first..first + n` into as many groups of depth * width values; `first` is a multiple of `width`.
     fn pack(&self, width: usize, first: usize, n: usize, out: &mut [f32]);
+    /// The matrix itself, when memory holds it as float32 rows.
+    fn rows(&self) -> Option<Rows<'_>> {
+        None
+    }
+}
+
+/// float32 rows in memory, without a promise of alignment.
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only AVX-512 reads them"))]
+pub(crate) struct Rows<'a> {
+    /// First element.
+    pub first: *const u8,
+    /// Bytes from row to row.
+    pub stride: isize,
+    depth: usize,
+    columns: usize,
+    life: PhantomData<&'a [u8]>,
+}
+
+// SAFETY: as `Src`, which the pointer was taken from: it is only read.
+unsafe impl Sync for Rows<'_> {}
+
+#[cfg(target_arch = "x86_64")]
+impl Rows<'_> {
+    /// There are at least so many rows and columns.
+    pub fn holds(&self, depth: usize, columns: usize) -> bool {
+        depth <= self.depth && columns <= self.columns
+    }
 }
 
 /// A buffer of at least `len` values, contents arbitrary.
@@ -90,10 +118,15 @@ impl Packed for Side<'_> {
         self.columns
     }
 
+    fn rows(&self) -> Option<Rows<'_>> {
+        let (first, stride) = self.src.lane_rows().filter(|_| self.is_raw() && self.order == Order::Plain)?;
+        Some(Rows { first, stride, depth: self.depth(), columns: self.columns, life: PhantomData })
+    }
+
     fn pack(&self, width: usize, first: usize, n: usize, out: &mut [f32]) {
         let depth = self.depth();
         pad(width, n, depth, out);
-        let raw = self.src.dtype() == Dtype::Float32 && self.zero.is_none() && !self.round;
+        let raw = self.is_raw();
         let mut buf = [0.0f32; CHUNK];
         for lane in 0..self.src.lanes() {
             match self.order {
@@ -129,6 +162,11 @@ impl Packed for Side<'_> {
 }
 
 impl Side<'_> {
+    /// Memory holds the values that are multiplied.
+    fn is_raw(&self) -> bool {
+        self.src.dtype() == Dtype::Float32 && self.zero.is_none() && !self.round
+    }
+
     /// Widened elements `first..first + n` of a lane, in pieces: `f(first element of the piece, values)`.
     fn elements(&self, lane: usize, first: usize, n: usize, buf: &mut [f32; CHUNK], mut f: impl FnMut(usize, &[f32])) {
         let mut at = first;
