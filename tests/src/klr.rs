@@ -1,4 +1,4 @@
-//! KLR sample files: a few in this repository, a larger collection beside the checkout when there is one.
+//! KLR sample files: those of this repository, and those of the folder that BIRSIM_KLR_CORPUS names.
 
 use birsim_cli::npy;
 use birsim_engine::ir::{Module, TensorKind};
@@ -40,11 +40,16 @@ pub struct Case {
     pub data: Option<String>,
 }
 
-/// Every sample. A file of the larger collection takes the place of its copy here.
+/// The sample of this name.
+pub fn sample(name: &str) -> Sample {
+    samples().into_iter().find(|s| s.name == name).unwrap_or_else(|| panic!("no sample {name}"))
+}
+
+/// Every sample. A file of the named folder takes the place of its copy here.
 pub fn samples() -> Vec<Sample> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = BTreeMap::new();
-    let mut roots = vec![here.join("data/klr-corpus"), here.join("../../shared/klr-corpus")];
+    let mut roots = vec![here.join("data/klr-corpus")];
     roots.extend(std::env::var_os("BIRSIM_KLR_CORPUS").map(PathBuf::from));
     for root in roots {
         for group in entries(&root) {
@@ -77,9 +82,14 @@ impl Sample {
 
     /// Lowers the kernel; `None` when the file holds something else.
     pub fn lower(&self) -> Option<Result<Lowered, Vec<Error>>> {
+        self.lower_with(&LowerOptions::default())
+    }
+
+    /// The same with options.
+    pub fn lower_with(&self, options: &LowerOptions) -> Option<Result<Lowered, Vec<Error>>> {
         let file = birsim_klr::read(&self.bytes).unwrap_or_else(|e| panic!("{}: {e}", self.name));
         let Contents::Program(program) = file.contents else { return None };
-        Some(birsim_klr::lower(&program, &LowerOptions::default()))
+        Some(birsim_klr::lower(&program, options))
     }
 
     /// Runs modules of this kernel. Inputs without a file are zeros.

@@ -135,6 +135,9 @@ pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> 
             CollectiveKind::AllReduce => kernel::all_reduce(op, &buffers, &dst, profile)?,
             CollectiveKind::ReduceScatter => kernel::reduce_scatter(op, dim, &buffers, rank, &dst, profile)?,
             CollectiveKind::AllGather => kernel::all_gather(dim, &buffers, &dst, profile)?,
+            CollectiveKind::SendRecvCce => {
+                kernel::all_reduce(op, &listed(cx, &received.ranks, &buffers)?, &dst, profile)?
+            }
             CollectiveKind::AllToAll => kernel::all_to_all(&buffers, rank, &dst, profile)?,
             CollectiveKind::Permute | CollectiveKind::PermuteImplicit => {
                 birsim_kernels::copy::copy(&buffers[source], &dst, profile)?;
@@ -145,6 +148,20 @@ pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> 
         }
     }
     Ok(true)
+}
+
+/// What the ranks of `recv_from_rank` sent, in that order (seed 2, 4.3).
+fn listed<'a>(cx: &Cx, ranks: &[u32], buffers: &[Src<'a>]) -> Result<Vec<Src<'a>>> {
+    let from = cx.ints(f::CollectiveCompute::recv_from_rank)?;
+    let buffer = |from: i64| {
+        let at = ranks.iter().position(|r| i64::from(*r) == from);
+        at.and_then(|k| buffers.get(k)).map(Src::flat).ok_or_else(|| {
+            Error::new(Code::S008, "recv_from_rank must name cores of the run")
+                .received(format!("rank {from}"))
+                .operand("recv_from_rank")
+        })
+    };
+    from.into_iter().map(buffer).collect()
 }
 
 fn pairs(cx: &Cx) -> Vec<(u32, u32)> {

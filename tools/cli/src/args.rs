@@ -222,6 +222,9 @@ pub struct Run {
     /// Leftovers of the sync protocol are faults.
     #[arg(long, help_heading = "Machine")]
     pub strict: bool,
+    /// Lower abstract KLR operators, which the reference compiler refuses, where they have a definite nearest BIR form.
+    #[arg(long, help_heading = "Machine")]
+    pub accept_abstract: bool,
     /// Print after every write of a KLR kernel to elements that are not 32 bits wide: type, shape, first and last rows.
     #[arg(long, help_heading = "Outputs")]
     pub device_dump: bool,
@@ -258,6 +261,9 @@ pub struct Validate {
     /// Machine to validate for. Default: the program's, else trn2.
     #[arg(long, value_name = "T", value_parser = target)]
     pub target: Option<Target>,
+    /// Lower abstract KLR operators, which the reference compiler refuses, where they have a definite nearest BIR form.
+    #[arg(long)]
+    pub accept_abstract: bool,
 }
 
 /// Arguments of `inspect`.
@@ -286,6 +292,9 @@ pub struct Convert {
     /// Refuse every KLR access and operator that the reference compiler refuses.
     #[arg(long)]
     pub strict: bool,
+    /// Lower abstract KLR operators, which the reference compiler refuses, where they have a definite nearest BIR form.
+    #[arg(long)]
+    pub accept_abstract: bool,
     /// Core whose program is written: BIR-JSON holds one. Needed for kernels of several cores.
     #[arg(long, value_name = "K")]
     pub core: Option<usize>,

@@ -30,6 +30,7 @@ Usage: nki_klr_sim FILE.klr [--name=value | --name value | -name ...]
   --enable-birsim-eigen-openmp=B several threads (default true)
   --device-dump                  print after every write to elements that are not 32 bits wide
   --device-print-full            print whole tensors, not only the first and last rows
+  --accept-abstract              lower abstract operators that have a definite nearest BIR form
   --tensor-map=FILE.json         places of tensors
   --report=FILE.json             write birsim's report
 
@@ -59,6 +60,7 @@ const OPTIONS: &[(&str, Takes)] = &[
     ("enable-birsim-eigen-openmp", Takes::Flag),
     ("tensor-map", Takes::Value),
     ("report", Takes::Value),
+    ("accept-abstract", Takes::Flag),
     ("device-dump", Takes::Flag),
     ("device-print-full", Takes::Flag),
 ];
@@ -157,6 +159,7 @@ fn translate(texts: &[&str]) -> Result<Translated> {
             "ignore-mismatch-error" if on()? => out.push("--ignore-mismatch".into()),
             "check-inst-output-NaN" if on()? => out.push("--check-nan".into()),
             "enable-birsim-eigen-openmp" if !on()? => out.extend(["--threads".into(), "1".into()]),
+            "accept-abstract" if on()? => out.push("--accept-abstract".into()),
             "device-dump" if on()? => out.push("--device-dump".into()),
             "device-print-full" if on()? => out.push("--device-print-full".into()),
             "report" => out.extend(["--report".into(), value.into()]),

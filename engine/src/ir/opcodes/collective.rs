@@ -14,7 +14,7 @@ rows! {
     }
     CollectiveCompute = 48, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in*"] => ["out*"], Approximate,
         "bir-model 6.8; ruling D15",
-        partial "AllToAllV, SendRecvCCE and the reducing permutes over several cores are not described", run crate::exec::collective::compute {
+        partial "AllToAllV and the reducing permutes over several cores are not described", run crate::exec::collective::compute {
         queue: Ty::Str => Def::Absent;
         kind: Ty::Enum(CollectiveKind::DEF) => Def::Enum(2);
         replica_groups: Ty::Groups => Def::Absent;

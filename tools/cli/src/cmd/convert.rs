@@ -33,7 +33,12 @@ pub fn run(args: &Convert, term: &Term) -> Result<i32> {
 
 /// One module per core.
 fn modules(args: &Convert, source: &Source, term: &Term) -> Result<Vec<Module>, Vec<Error>> {
-    let options = LowerOptions { arch: args.target.map(|t| t.arch()), strict: args.strict, device_dump: false };
+    let options = LowerOptions {
+        arch: args.target.map(|t| t.arch()),
+        strict: args.strict,
+        accept_abstract: args.accept_abstract,
+        device_dump: false,
+    };
     let at = |e: Error| e.at(|p| _ = p.file.get_or_insert_with(|| source.name.clone()));
     match source.kind().map_err(|e| vec![e])? {
         Kind::BirJson => {

@@ -11,10 +11,12 @@ use birsim_klr::LowerOptions;
 /// Reads, resolves and compiles the program; 0 when nothing is wrong.
 pub fn run(args: &Validate, term: &Term) -> Result<i32> {
     let source = Source::read(&args.program)?;
-    let loaded = match program::load(
-        &source,
-        &LowerOptions { arch: args.target.map(|t| t.arch()), ..LowerOptions::default() },
-    ) {
+    let options = LowerOptions {
+        arch: args.target.map(|t| t.arch()),
+        accept_abstract: args.accept_abstract,
+        ..LowerOptions::default()
+    };
+    let loaded = match program::load(&source, &options) {
         Ok(loaded) => loaded,
         Err(errors) => return Ok(report(errors, &source.name, term)),
     };

@@ -124,8 +124,12 @@ const MAX_ERRORS: usize = 20;
 
 /// Loads the program. All errors but the gravest are told here, that one ends the run.
 fn load(args: &Run, term: &Term, source: &Source, record: &mut Record) -> Result<Loaded> {
-    let options =
-        LowerOptions { arch: args.target.map(|t| t.arch()), strict: args.strict, device_dump: args.device_dump };
+    let options = LowerOptions {
+        arch: args.target.map(|t| t.arch()),
+        strict: args.strict,
+        accept_abstract: args.accept_abstract,
+        device_dump: args.device_dump,
+    };
     let mut errors = match program::load(source, &options) {
         Ok(loaded) => return Ok(loaded),
         Err(errors) => errors,

@@ -104,11 +104,10 @@ impl Core<'_> {
 
     /// An allocated reference: partitions first, then its own pairs.
     fn allocated_ap(&mut self, reference: &TensorRef) -> Result<PhysicalAp> {
-        let Some(region) = Region::of_ref(reference)? else {
+        let Some((region, placement)) = self.tensors.place_ref(reference)? else {
             return Err(Error::new(Code::K004, "unsupported tensorRef type").received(reference.constructor()));
         };
         let place = |e: Error| e.at(|p| p.tensor = Some(region.name.clone()));
-        let placement = self.tensors.place(&region)?;
         let size = region.dtype.size() as u64;
         let mut linear = Linear { dtype: region.dtype, offset: 0, pairs: Vec::new(), row: int(region.bytes / size)? };
         let pairs = match reference {

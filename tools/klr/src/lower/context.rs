@@ -1,6 +1,7 @@
 //! State of the lowering of one core.
 
 use super::LowerOptions;
+use super::abstracts::Loaded;
 use super::maps;
 use super::names::Names;
 use super::tensors::Tensors;
@@ -41,6 +42,8 @@ pub struct Core<'a> {
     pub notes: Vec<String>,
     /// Tensors that the kernel builds as identity matrices.
     pub identity_tensors: HashSet<String>,
+    /// What the PE holds since a loadStationary of this block.
+    pub stationary: Option<Loaded>,
     next_id: u64,
     next_collective: u64,
     barriers: HashMap<Vec<i64>, i64>,
@@ -70,6 +73,7 @@ impl<'a> Core<'a> {
             identities: HashMap::new(),
             notes: Vec::new(),
             identity_tensors: HashSet::new(),
+            stationary: None,
             next_id: 0,
             next_collective: 0,
             barriers: HashMap::new(),

@@ -91,6 +91,7 @@ impl Core<'_> {
                 continue;
             }
             let mut instructions = Vec::new();
+            self.stationary = None;
             let mut current = i;
             // Follows the chain of inlined blocks; each is reached once, so the chain ends.
             'chain: loop {

@@ -1,5 +1,6 @@
 //! Lowering of KLR kernels to BIR modules (`klr-to-bir.md` 1 to 4 and 9).
 
+mod abstracts;
 mod access;
 mod context;
 mod control;
@@ -25,13 +26,15 @@ pub struct LowerOptions {
     /// that its code generator does not take, an engine without hardware descriptor generation, a static accumulating
     /// copy without unique indices. Off: these are lowered.
     pub strict: bool,
+    /// Lower the abstract operators, which the reference refuses, to their nearest BIR forms where they have definite ones.
+    pub accept_abstract: bool,
     /// Print every written tensor whose elements are not 32 bits wide.
     pub device_dump: bool,
 }
 
 impl Default for LowerOptions {
     fn default() -> Self {
-        LowerOptions { arch: Some(Arch::Gen3), strict: false, device_dump: false }
+        LowerOptions { arch: Some(Arch::Gen3), strict: false, accept_abstract: false, device_dump: false }
     }
 }
 

@@ -125,6 +125,14 @@ impl Region {
         }))
     }
 
+    /// The region with the address that the listed tensor of its name has.
+    fn in_address(mut self, addresses: &HashMap<String, String>) -> Region {
+        if let Some(address) = addresses.get(&self.address) {
+            self.address.clone_from(address);
+        }
+        self
+    }
+
     fn is_hbm(&self) -> bool {
         !matches!(self.memory, Memory::Sbuf | Memory::Psum)
     }
@@ -160,6 +168,8 @@ struct Role {
 pub struct Tensors {
     /// By (address name, allocated offsets matter only inside the location).
     groups: HashMap<String, Group>,
+    /// Address of each listed tensor that is not named like it: allocated references know the tensor's name only.
+    addresses: HashMap<String, String>,
     /// In-place tensors: (input placement's location and set, output placement, region), copied at the start.
     pub in_place: Vec<(Region, Placement, Placement)>,
     /// The storage records, inputs and outputs first.
@@ -194,6 +204,12 @@ impl Tensors {
             Err(e) => errors.push(e),
         };
         let listed = [&kernel.inputs, &kernel.outputs, &kernel.shared_buffers];
+        let addresses: HashMap<String, String> = listed
+            .into_iter()
+            .flatten()
+            .filter(|t| t.name != t.address.name)
+            .map(|t| (t.name.clone(), t.address.name.clone()))
+            .collect();
         for tensor in listed.into_iter().flatten() {
             if fresh(&mut seen, tensor) {
                 add(Region::of(tensor).map(Some), errors);
@@ -204,7 +220,7 @@ impl Tensors {
                 let region = match part {
                     Part::Tensor(tensor) if fresh(&mut seen, tensor) => Region::of(tensor).map(Some),
                     Part::Reference(r) if !matches!(r, TensorRef::Abstract(_)) && refs.insert(format!("{r:?}")) => {
-                        Region::of_ref(r)
+                        Region::of_ref(r).map(|region| region.map(|r| r.in_address(&addresses)))
                     }
                     _ => return,
                 };
@@ -228,7 +244,7 @@ impl Tensors {
             roles.entry(constant.name.clone()).or_default().constant = Some(constant.file_name.clone());
         }
 
-        let mut tensors = Tensors { groups: HashMap::new(), in_place: Vec::new(), storage: Vec::new() };
+        let mut tensors = Tensors { groups: HashMap::new(), addresses, in_place: Vec::new(), storage: Vec::new() };
         let shared = kernel.bodies.len() > 1;
         for address in order {
             let regions = regions.remove(&address).unwrap_or_default();
@@ -349,6 +365,13 @@ impl Tensors {
             Group { placement, row_bytes: primary.bytes, par_base, free_base, memory: primary.memory },
         );
         Ok(())
+    }
+
+    /// The region of an allocated reference, and where it lives.
+    pub fn place_ref(&self, reference: &TensorRef) -> Result<Option<(Region, Placement)>> {
+        let Some(region) = Region::of_ref(reference)?.map(|r| r.in_address(&self.addresses)) else { return Ok(None) };
+        let placement = self.place(&region)?;
+        Ok(Some((region, placement)))
     }
 
     /// Where a region lives.

@@ -98,12 +98,17 @@ pub fn kernel(blocks: Vec<Block>) -> LncKernel {
 
 /// Lowers a kernel, which must survive writing and reading on the way.
 pub fn run(kernel: LncKernel) -> Result<Lowered, Vec<birsim_kernels::Error>> {
+    run_with(kernel, &LowerOptions::default())
+}
+
+/// The same with options.
+pub fn run_with(kernel: LncKernel, options: &LowerOptions) -> Result<Lowered, Vec<birsim_kernels::Error>> {
     let program = Program::Lnc(kernel);
     match read(&write(&program)).expect("what is written reads").contents {
         Contents::Program(again) => assert_eq!(again, program),
         other => panic!("{other:?}"),
     }
-    lower(&program, &LowerOptions::default())
+    lower(&program, options)
 }
 
 /// The module of a kernel that must lower.

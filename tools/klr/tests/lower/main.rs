@@ -1,5 +1,6 @@
 //! Lowering: one test per operator kind, then the structure around the operators.
 
+mod abstracts;
 mod build;
 mod compute;
 mod control;

@@ -9,7 +9,8 @@ use crate::lower::maps;
 use birsim_engine::ir::{Engine, Instruction, Opcode, Operand, TscMode, Value};
 use birsim_kernels::{Code, Dtype, Error, Result, alu};
 
-fn stages(inst: Instruction, op0: alu::AluOp, op1: alu::AluOp, reverse: (bool, bool)) -> Instruction {
+/// The fields of two ALU stages.
+pub fn stages(inst: Instruction, op0: alu::AluOp, op1: alu::AluOp, reverse: (bool, bool)) -> Instruction {
     inst.with("op0", Value::named(op0))
         .with("reverse0", reverse.0)
         .with("op1", Value::named(op1))

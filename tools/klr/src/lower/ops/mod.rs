@@ -3,10 +3,10 @@
 mod activation;
 mod batch_norm;
 mod collective;
-mod copy;
-mod dma;
-mod elementwise;
-mod fill;
+pub mod copy;
+pub mod dma;
+pub mod elementwise;
+pub mod fill;
 mod matmul;
 mod other;
 mod random;
@@ -15,10 +15,11 @@ mod registers;
 mod search;
 mod select;
 
+use super::abstracts;
 use super::context::Core;
 use crate::ast::Operator;
 use birsim_engine::ir::Instruction;
-use birsim_kernels::{Code, Error, Result};
+use birsim_kernels::Result;
 
 /// Lowers one operator to its main instruction; helpers go to `cx.before` and `cx.after`.
 pub fn lower(cx: &mut Core<'_>, op: &Operator) -> Result<Instruction> {
@@ -98,28 +99,6 @@ pub fn lower(cx: &mut Core<'_>, op: &Operator) -> Result<Instruction> {
         | Op::Broadcast(_)
         | Op::Send(_)
         | Op::Recv(_)
-        | Op::ExtendedInst(_) => Err(Error::new(Code::K004, format!("Unsupported operator {}", op.kind()))
-            .received(op.constructor())
-            .advice(advice(op))),
-    }
-}
-
-/// The form to use instead of a refused operator.
-fn advice(op: &Operator) -> &'static str {
-    match op {
-        Operator::Activate(_) => "kernels hold ncActivate",
-        Operator::AffineSelect(_) => "kernels hold ncAffineSelect",
-        Operator::Copy(_) => "kernels hold ncCopy",
-        Operator::DmaCopy(_) => "kernels hold ncDmaCopy",
-        Operator::LoadMaskRegister(_) => "kernels hold shuffle, which carries its mask",
-        Operator::LoadStationary(_) | Operator::MatMul(_) => "kernels hold ncMatMul, which carries both operands",
-        Operator::LocalGather(_) => "kernels hold ncLocalGather or ncNGather",
-        Operator::MatchValueLoad(_) => "kernels hold findIndex8 and matchReplace8, which carry their values",
-        Operator::RangeSelect(_) => "kernels hold ncRangeSelect",
-        Operator::ScalarTensorTensor(_) => "kernels hold ncScalarTensorTensor",
-        Operator::SendRecvCompute(_) => "exchange with sendRecv and combine with tensorTensor",
-        Operator::Send(_) | Operator::Recv(_) => "exchange with sendRecv or a collective",
-        Operator::Broadcast(_) => "use allGather or collectivePermute",
-        _ => "the operator has no documented lowering",
+        | Op::ExtendedInst(_) => abstracts::lower(cx, op),
     }
 }
