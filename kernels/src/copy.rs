@@ -1,7 +1,7 @@
 //! The copy family: GenericCopy (1), AbstractCopy (3), Load (19), Save (22), TensorCopy (23), DMACopy in mode Copy (32).
 
-use crate::access::{CHUNK, Dst, Src, chunks, for_lane_ranges};
-use crate::cast::{check_cast, check_unpacked};
+use crate::access::{Across, CHUNK, Dst, Src, chunks, for_lane_ranges};
+use crate::cast::{self, check_cast, check_unpacked};
 use crate::elementwise::Number;
 use crate::{Code, Dtype, Error, Profile, Result};
 
@@ -31,6 +31,9 @@ pub fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     }
     // Operands that are not identical are disjoint: then a conversion needs no buffer on a float32 side.
     let apart = !dst.starts_at(src);
+    if same && let Some(pair) = Across::of(src, dst) {
+        return pair.copy();
+    }
     // Lanes are the destination's. A source of another shape is read as one long lane.
     let flat = (src.lanes() != dst.lanes()).then(|| src.flat());
     let len = dst.lane_len();
@@ -42,6 +45,9 @@ pub fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
         let mut hub = [0f32; CHUNK];
         for lane in range {
             if same && let Some(()) = copy_run(place(lane, 0), dst, lane) {
+                continue;
+            }
+            if !same && apart && cast_run(place(lane, 0), dst, lane, profile)? {
                 continue;
             }
             chunks(len, |at, n| {
@@ -65,6 +71,17 @@ pub fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// Converts a whole lane at once when both sides are contiguous; the operands are disjoint.
+fn cast_run((src, from, start): (&Src, usize, usize), dst: &Dst, lane: usize, profile: &Profile) -> Result<bool> {
+    let n = dst.lane_len();
+    // SAFETY: the operands are disjoint, so nothing else sees these bytes.
+    let (Some(run), Some(out)) = (src.run(from, start, n), (unsafe { dst.run_mut(lane, 0, n) })) else {
+        return Ok(false);
+    };
+    cast::cast(src.dtype(), dst.dtype(), profile.fp8(), run, out)?;
+    Ok(true)
 }
 
 /// Copies a whole lane at once when one side is contiguous.

@@ -157,20 +157,33 @@ pub fn cce(p: &Cce, sources: &[Src], dst: &Dst, profile: &Profile) -> Result<()>
     let elements = dst.len().saturating_mul(from.len());
     // The destination itself can be the accumulator, when nothing else reads it and nothing is rounded on the way.
     let apart = dst.dtype() == Dtype::Float32 && sources.iter().all(|s| !dst.starts_at(s));
-    each_lane(dst.lanes(), elements, dst.pattern().lanes_disjoint(), |lane, [acc, input]| {
+    let factor = |k: usize| p.constants.get(k).copied();
+    each_lane(dst.lanes(), elements, dst.pattern().lanes_disjoint(), |lane, [acc, input, other]| {
         chunks(dst.lane_len(), |start, n| {
             // SAFETY: sources are disjoint from the destination or identical to it, and `apart` excludes the latter.
             let direct = if apart { unsafe { f32::in_place_mut(dst, lane, start, n) } } else { None };
             let stored = direct.is_some();
             let acc = direct.unwrap_or_else(|| bytemuck::cast_slice_mut(acc.bytes(n, Dtype::Float32)));
             let buf: &mut [f32] = bytemuck::cast_slice_mut(input.bytes(n, Dtype::Float32));
-            for (k, s) in from.iter().enumerate() {
-                let input = s.floats(lane, start, &mut *buf);
-                let first = k == 0;
-                match (op, p.constants.get(k)) {
-                    (Some(_), _) if first => acc.copy_from_slice(input),
-                    (Some(op), _) => op.apply_reversed(acc, input),
-                    (None, c) => add_scaled(acc, input, c.copied(), first),
+            let second: &mut [f32] = bytemuck::cast_slice_mut(other.bytes(n, Dtype::Float32));
+            match op {
+                // Two sources at a time halve the walks over the accumulator; its order stays.
+                None => {
+                    for (j, pair) in from.chunks(2).enumerate() {
+                        let x = (pair[0].floats(lane, start, &mut *buf), factor(2 * j));
+                        let y = pair.get(1).map(|s| (s.floats(lane, start, &mut *second), factor(2 * j + 1)));
+                        add_scaled(acc, x, y, j == 0);
+                    }
+                }
+                Some(op) => {
+                    for (k, s) in from.iter().enumerate() {
+                        let input = s.floats(lane, start, &mut *buf);
+                        if k == 0 {
+                            acc.copy_from_slice(input);
+                        } else {
+                            op.apply_reversed(acc, input);
+                        }
+                    }
                 }
             }
             if !stored {
@@ -181,18 +194,30 @@ pub fn cce(p: &Cce, sources: &[Src], dst: &Dst, profile: &Profile) -> Result<()>
     })
 }
 
+/// Values and their factor.
+type Scaled<'a> = (&'a [f32], Option<f32>);
+
 per_isa! {
-    /// acc = acc + c * x, from 0 when `first`.
-    fn add_scaled, add_scaled_on(acc: &mut [f32], x: &[f32], c: Option<f32>, first: bool) = add_scaled_body;
+    /// acc = acc + c * x, then the same for `y`; from 0 when `first`.
+    fn add_scaled, add_scaled_on(acc: &mut [f32], x: Scaled, y: Option<Scaled>, first: bool) = add_scaled_body;
 }
 
 #[inline(always)]
-fn add_scaled_body(acc: &mut [f32], x: &[f32], c: Option<f32>, first: bool) {
-    match (first, c) {
-        (true, Some(c)) => acc.iter_mut().zip(x).for_each(|(a, x)| *a = 0.0 + c * x),
-        (true, None) => acc.iter_mut().zip(x).for_each(|(a, x)| *a = 0.0 + x),
-        (false, Some(c)) => acc.iter_mut().zip(x).for_each(|(a, x)| *a += c * x),
-        (false, None) => acc.iter_mut().zip(x).for_each(|(a, x)| *a += x),
+fn add_scaled_body(acc: &mut [f32], (x, c): Scaled, y: Option<Scaled>, first: bool) {
+    // One is exact, and the sum quiets the same NaN.
+    let c = c.unwrap_or(1.0);
+    match y {
+        Some((y, d)) => {
+            let d = d.unwrap_or(1.0);
+            let sources = acc.iter_mut().zip(x).zip(y);
+            if first {
+                sources.for_each(|((a, x), y)| *a = 0.0 + c * x + d * y);
+            } else {
+                sources.for_each(|((a, x), y)| *a = *a + c * x + d * y);
+            }
+        }
+        None if first => acc.iter_mut().zip(x).for_each(|(a, x)| *a = 0.0 + c * x),
+        None => acc.iter_mut().zip(x).for_each(|(a, x)| *a += c * x),
     }
 }
 

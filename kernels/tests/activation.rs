@@ -506,3 +506,41 @@ fn shapes_must_agree() {
         assert_eq!(reciprocal(&x, &dst, &Profile::reference()).unwrap_err().code(), Code::S002);
     }
 }
+
+#[test]
+fn abs_on_the_bits_of_narrow_floats_equals_the_conversions_for_every_code_and_profile() {
+    let narrow =
+        [Dtype::Bfloat16, Dtype::Float16, Dtype::Float8e3, Dtype::Float8e4, Dtype::Float8E4m3fn, Dtype::Float8e5];
+    for dtype in narrow {
+        let size = dtype.size();
+        let codes: Vec<u8> = (0..1u32 << (8 * size)).flat_map(|c| c.to_le_bytes()[..size].to_vec()).collect();
+        let count = (codes.len() / size) as u32;
+        let x = Src::new(&codes, Pattern::dense(dtype, &[2, count / 2]).unwrap()).unwrap();
+        for base in [Profile::reference(), Profile::device()] {
+            for (saturate, suppress) in [(false, false), (false, true), (true, false), (true, true)] {
+                let mut profile = base.clone();
+                (profile.fp8_saturate, profile.fp8_suppress_nan) = (saturate, suppress);
+                // The documented path, step by step.
+                let mut hub = vec![0.0f32; count as usize];
+                cast::decode_f32(dtype, &codes, &mut hub);
+                hub.iter_mut().for_each(|v| *v = (*v * 1.0 + 0.0).abs());
+                let mut expected = vec![0; codes.len()];
+                cast::encode_f32(dtype, profile.fp8(), &hub, &mut expected);
+                let number = |v| Input::Imm(Imm::f32(v));
+                let ones = 1f32.to_le_bytes().repeat(2);
+                let column = Src::new(&ones, Pattern::dense(Dtype::Float32, &[2, 1]).unwrap()).unwrap();
+                // Immediates select the path on the bits, a tensor of ones the general one.
+                for (scale, bias) in
+                    [(number(1.0), number(0.0)), (number(1.0), number(-0.0)), (Input::View(column), number(0.0))]
+                {
+                    let front = Front::Affine { scale, bias };
+                    let p = Activation { func: F::Abs, front, alpha: number(0.0), epilogue: None, tables: None };
+                    let mut out = vec![0xA5; codes.len()];
+                    let dst = Dst::new(&mut out, Pattern::dense(dtype, &[2, count / 2]).unwrap()).unwrap();
+                    activation(&p, &x, &dst, &profile).unwrap();
+                    assert!(out == expected, "{dtype} saturate {saturate} suppress {suppress}");
+                }
+            }
+        }
+    }
+}

@@ -96,3 +96,37 @@ fn a_copy_onto_itself_changes_nothing() {
     copy(&src, &dst, &R).unwrap();
     assert_eq!(bytes, before);
 }
+
+#[test]
+fn a_source_that_lies_across_equals_the_walk_written_out() {
+    let mut rng = Rng(77);
+    for (lanes, len) in [(64, 16), (100, 40), (17, 33), (8, 16), (7, 100), (129, 15), (70, 128)] {
+        for dtype in [Dtype::Uint8, Dtype::Bfloat16, Dtype::Float32, Dtype::Int64] {
+            let size = dtype.size() as i64;
+            for (step, base) in [(i64::from(lanes) * size, 0), (i64::from(lanes) * size + 5, 3), (1, 0), (0, 2)] {
+                let bytes: Vec<u8> =
+                    (0..base + step * i64::from(len) + i64::from(lanes) * size + 1).map(|_| rng.next() as u8).collect();
+                let pairs = [Pair { stride: size, num: lanes }, Pair { stride: step, num: len }];
+                let x = Src::new(&bytes, Pattern::new(dtype, base, &pairs).unwrap()).unwrap();
+                // Lanes apart, touching, and overlapping: there the last writer counts.
+                let row = i64::from(len) * size;
+                for lane_step in [row, row + 9, -row, size, row / 2] {
+                    let start = if lane_step < 0 { -lane_step * i64::from(lanes - 1) } else { 0 } + 1;
+                    let room = (start + lane_step.abs() * i64::from(lanes) + row + 7) as usize;
+                    let (mut out, mut expected) = (vec![0xEE; room], vec![0xEE; room]);
+                    for l in 0..i64::from(lanes) {
+                        for e in 0..i64::from(len) {
+                            let (from, to) = (base + l * size + e * step, start + l * lane_step + e * size);
+                            expected[to as usize..][..size as usize]
+                                .copy_from_slice(&bytes[from as usize..][..size as usize]);
+                        }
+                    }
+                    let pairs = [Pair { stride: lane_step, num: lanes }, Pair { stride: size, num: len }];
+                    let dst = Dst::new(&mut out, Pattern::new(dtype, start, &pairs).unwrap()).unwrap();
+                    copy(&x, &dst, &R).unwrap();
+                    assert!(out == expected, "{dtype} {lanes} x {len}, step {step}, lanes {lane_step} apart");
+                }
+            }
+        }
+    }
+}

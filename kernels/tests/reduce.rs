@@ -2,8 +2,8 @@
 
 mod util;
 
-use birsim_kernels::access::{Dst, Pair, Pattern};
-use birsim_kernels::alu::AluOp;
+use birsim_kernels::access::{Dst, Pair, Pattern, Src};
+use birsim_kernels::alu::{AluOp, float_op};
 use birsim_kernels::pool::{PoolFunctionType, pool};
 use birsim_kernels::reduce::{AxisListType, TensorReduce, tensor_reduce};
 use birsim_kernels::{Code, Dtype, Profile};
@@ -214,6 +214,48 @@ fn maxima_with_nan_and_zeros_keep_the_sequential_result() {
             let expected = v[1..].iter().fold(v[0], |a, x| if wins(a, *x) { a } else { *x });
             let got = run(&reduce(op, AxisListType::X), &x, Dtype::Float32, &[1, 1]);
             assert_eq!(got.bits(), [expected.to_bits()], "{op} {v:?}");
+        }
+    }
+}
+
+#[test]
+fn groups_of_rows_agree_with_a_plain_loop_for_every_operation_and_alignment() {
+    let mut rng = Rng(41);
+    let device = Profile::device();
+    let ops = [
+        AluOp::Add,
+        AluOp::Subtract,
+        AluOp::Mult,
+        AluOp::Divide,
+        AluOp::Max,
+        AluOp::Min,
+        AluOp::AbsMax,
+        AluOp::IsGt,
+        AluOp::LogicalAnd,
+        AluOp::ModInt,
+    ];
+    for (rows, n) in [(16, 129), (37, 130), (48, 1000), (15, 300), (33, 161)] {
+        // Some elements in front, so that rows begin anywhere in a cache line.
+        for skip in [0usize, 1, 3] {
+            let gap = n + skip;
+            let values: Vec<f32> = (0..rows * gap + skip)
+                .map(|_| if rng.below(300) == 0 { f32::NAN } else { 0.9 + rng.below(1000) as f32 / 4096.0 })
+                .collect();
+            let pairs = [Pair { stride: gap as i64 * 4, num: rows as u32 }, Pair { stride: 4, num: n as u32 }];
+            let x =
+                Src::new(bytemuck::cast_slice(&values), Pattern::new(Dtype::Float32, skip as i64 * 4, &pairs).unwrap())
+                    .unwrap();
+            for op in ops {
+                let f = float_op(op, &device).unwrap();
+                let row = |r: usize| &values[skip + r * gap..][..n];
+                let expected: Vec<f32> =
+                    (0..rows).map(|r| row(r)[1..].iter().fold(row(r)[0], |a, x| f.call(a, *x))).collect();
+                let mut y = Tensor::zeros(Dtype::Float32, &[rows as u32, 1]);
+                y.write(|d| tensor_reduce(&reduce(op, AxisListType::X), &x, d, &device)).unwrap();
+                for (got, want) in y.values().iter().zip(&expected) {
+                    assert!(got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(), "{op} {rows} x {n}");
+                }
+            }
         }
     }
 }

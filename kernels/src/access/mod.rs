@@ -4,12 +4,14 @@
 //! arena's bytes; building one proves the bounds, after which the walk needs no checks. A *lane* is one index of the
 //! first pair (the partition for SBUF and PSUM); elements of a lane are numbered row-major, last pair fastest.
 
+mod across;
 mod input;
 mod lanes;
 mod par;
 mod pattern;
 mod view;
 
+pub(crate) use across::Across;
 pub use input::{Imm, Input};
 pub use lanes::{CHUNK, chunks, pieces};
 pub use par::{for_lane_ranges, for_lanes};

@@ -120,6 +120,15 @@ impl<'a> Src<'a> {
         Some((first, self.pattern.pairs()[0].stride as isize))
     }
 
+    /// Address of the first element and bytes from element to element, when it is the lanes that are neighbours in memory.
+    pub(crate) fn across(&self) -> Option<(*const u8, isize)> {
+        let [inner] = self.pattern.inner() else { return None };
+        if self.pattern.offsets().is_some() || self.pattern.pairs()[0].stride != self.dtype().size() as i64 {
+            return None;
+        }
+        Some((self.ptr.wrapping_offset(lane_base(&self.pattern, 0) as isize), inner.stride as isize))
+    }
+
     /// Copies elements `start..` of `lane` into `out`, whose length decides how many.
     #[inline]
     pub fn gather(&self, lane: usize, start: usize, out: &mut [u8]) {
@@ -239,6 +248,15 @@ impl<'a> Dst<'a> {
         let byte = lane_base(&self.pattern, lane) + (start * size) as i64;
         // SAFETY: in bounds as in `Src::run`; exclusivity is the caller's promise.
         Some(unsafe { std::slice::from_raw_parts_mut(self.ptr.offset(byte as isize), n * size) })
+    }
+
+    /// As [`Src::lane_rows`].
+    pub(crate) fn lane_rows_mut(&self) -> Option<(*mut u8, isize)> {
+        if !self.pattern.is_contiguous() || self.is_empty() {
+            return None;
+        }
+        let first = self.ptr.wrapping_offset(lane_base(&self.pattern, 0) as isize);
+        Some((first, self.pattern.pairs()[0].stride as isize))
     }
 
     /// Writes elements `start..` of `lane` from `data`, whose length decides how many.

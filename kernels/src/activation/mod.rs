@@ -9,6 +9,7 @@ use crate::isa::Isa;
 use crate::{Code, Dtype, Error, Named, Profile, Result};
 
 mod exact;
+mod magnitude;
 mod math;
 pub mod pwp;
 
@@ -97,6 +98,9 @@ pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Re
         return Err(unsupported(p.func));
     }
     let table = p.tables.and_then(|t| t.get(p.func));
+    if table.is_none() && magnitude::applies(p, src, dst) {
+        return magnitude::run(src, dst, profile);
+    }
     let isa = Isa::best();
     let printed = p.func == ActivationFunctionType::DerivativeSilu && profile.silu_derivative_printed;
     each_lane(src, dst, p.epilogue.as_ref(), profile, |lane| {

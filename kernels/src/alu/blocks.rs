@@ -69,6 +69,22 @@ pub(super) fn fold_side_by_side<T: Copy>(acc: &mut [T; ROWS], rows: &[&[T]; ROWS
     *acc = a;
 }
 
+/// Rows that a reduction hands over at once.
+pub const GROUP: usize = 2 * ROWS;
+
+/// As [`fold_side_by_side`] for any number of rows.
+#[inline(always)]
+pub(super) fn fold_group<T: Copy>(acc: &mut [T], rows: &[&[T]], f: impl Fn(T, T) -> T) {
+    let (whole, rest) = acc.as_chunks_mut::<ROWS>();
+    let (groups, single) = rows.as_chunks::<ROWS>();
+    for (acc, rows) in whole.iter_mut().zip(groups) {
+        fold_side_by_side(acc, rows, &f);
+    }
+    for (acc, row) in rest.iter_mut().zip(single) {
+        *acc = row.iter().fold(*acc, |a, x| f(a, *x));
+    }
+}
+
 /// `acc[r] = f(.. f(acc[r], row_r[skip]) .., row_r[n-1])` for each of the rows of `n` elements in `data`.
 #[inline(always)]
 pub(super) fn fold_rows<T: Copy>(acc: &mut [T], data: &[T], n: usize, skip: usize, f: impl Fn(T, T) -> T) {
@@ -109,6 +125,8 @@ pub(super) fn fold_any_order<T: Copy>(values: &[T], f: impl Fn(T, T) -> T) -> Op
 /// result is a zero, whose sign is that of the last one.
 #[inline(always)]
 pub(super) fn extreme_any_order(values: &[f32], f: impl Fn(f32, f32) -> f32) -> Option<f32> {
+    // Blocks that straddle cache lines would take twice the reads.
+    let (head, values) = values.split_at(values.as_ptr().align_offset(64).min(values.len()));
     let (blocks, rest) = values.as_chunks::<WIDE>();
     let mut nan = [0u32; WIDE];
     let mut acc = *blocks.first()?;
@@ -118,9 +136,7 @@ pub(super) fn extreme_any_order(values: &[f32], f: impl Fn(f32, f32) -> f32) -> 
             *n |= u32::from(x.is_nan());
         }
     }
-    for (n, x) in nan.iter_mut().zip(rest) {
-        *n |= u32::from(x.is_nan());
-    }
-    let result = acc.iter().chain(rest).copied().reduce(f)?;
-    (result != 0.0 && nan.iter().all(|n| *n == 0)).then_some(result)
+    let edges_nan = rest.iter().chain(head).any(|x| x.is_nan());
+    let result = acc.iter().chain(rest).chain(head).copied().reduce(f)?;
+    (result != 0.0 && !edges_nan && nan.iter().all(|n| *n == 0)).then_some(result)
 }

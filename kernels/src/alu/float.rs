@@ -1,9 +1,13 @@
 //! The float map: 21 operations on float32 (`alu-ops.md` 2 and 3).
 
-use super::blocks::{self, ROWS};
+use super::blocks;
 use super::{AluOp, miss};
+#[cfg(target_arch = "x86_64")]
+use super::{blocks::GROUP, columns};
 use crate::cast::dispatch::per_isa;
 use crate::cast::{sse_max, sse_min};
+#[cfg(target_arch = "x86_64")]
+use crate::isa::Isa;
 use crate::{Profile, Result};
 
 /// A member of the float map, ready to be applied.
@@ -155,9 +159,16 @@ impl FloatOp {
         with_op!(self.0, f => blocks::fold_rows(acc, data, n, skip, f));
     }
 
-    /// As [`FloatOp::fold_rows`] for eight rows of equal length.
-    pub(crate) fn fold_side_by_side(self, acc: &mut [f32; ROWS], rows: &[&[f32]; ROWS]) {
-        with_op!(self.0, f => blocks::fold_side_by_side(acc, rows, f));
+    /// As [`FloatOp::fold_rows`] for rows of equal length that lie anywhere.
+    pub(crate) fn fold_side_by_side(self, acc: &mut [f32], rows: &[&[f32]]) {
+        #[cfg(target_arch = "x86_64")]
+        if let (Ok(acc), Ok(rows)) = (<&mut [f32; GROUP]>::try_from(&mut *acc), rows.try_into())
+            && Isa::best() != Isa::Scalar
+        {
+            // SAFETY: this CPU has AVX2 and FMA.
+            return unsafe { fold_columns(self, acc, rows) };
+        }
+        with_op!(self.0, f => blocks::fold_group(acc, rows, f));
     }
 
     /// Some values can be folded faster, in another order; see [`FloatOp::fold_any_order`].
@@ -214,6 +225,14 @@ per_isa! {
 }
 per_isa! {
     fn extreme, extreme_on(op: FloatOp, data: &[f32], out: &mut Option<f32>) = bodies::extreme;
+}
+
+/// A full group of rows in the lanes of vectors.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn fold_columns(op: FloatOp, acc: &mut [f32; GROUP], rows: &[&[f32]; GROUP]) {
+    // SAFETY: this function runs on CPUs with AVX2 only.
+    with_op!(op.0, f => unsafe { columns::fold(acc, rows, f) });
 }
 
 /// The loops that are compiled for every instruction set.

@@ -138,9 +138,9 @@ macro_rules! map {
                 with_op!(self.0, f => f(a, b))
             }
 
-            /// As `fold_rows` for eight rows of equal length.
-            pub(crate) fn fold_side_by_side(self, acc: &mut [$int; blocks::ROWS], rows: &[&[$int]; blocks::ROWS]) {
-                with_op!(self.0, f => blocks::fold_side_by_side(acc, rows, f));
+            /// As `fold_rows` for rows of equal length that lie anywhere.
+            pub(crate) fn fold_side_by_side(self, acc: &mut [$int], rows: &[&[$int]]) {
+                with_op!(self.0, f => blocks::fold_group(acc, rows, f));
             }
 
             /// The result of a fold does not depend on the order of its values.

@@ -4,11 +4,13 @@
 //! is called per element or, faster, per block. The left operand is the accumulator or the first tensor operand.
 
 mod blocks;
+#[cfg(target_arch = "x86_64")]
+mod columns;
 mod compare;
 mod float;
 mod integer;
 
-pub(crate) use blocks::ROWS;
+pub(crate) use blocks::{GROUP, ROWS};
 pub use compare::{CompareOp, compare_op};
 pub(crate) use float::FloatVisitor;
 pub use float::{FloatOp, average_op, float_op};

@@ -18,7 +18,7 @@ fn decode(dtype: Dtype, bytes: &[u8], out: &mut [f32]) {
             let n = raw.len().min(bytes.len());
             raw[..n].copy_from_slice(&bytes[..n]);
         }
-        Dtype::Bfloat16 => each::<2>(bytes, out, |b| f32::from_bits(u32::from(u16::from_le_bytes(b)) << 16)),
+        Dtype::Bfloat16 => each::<2>(bytes, out, |b| bf16_to_f32(u16::from_le_bytes(b))),
         Dtype::Float16 => each::<2>(bytes, out, |b| f16_to_f32(u16::from_le_bytes(b))),
         Dtype::Float8e3 => each::<1>(bytes, out, |b| fp8::decode::<fp8::E3m4>(b[0])),
         Dtype::Float8e4 => each::<1>(bytes, out, |b| fp8::decode::<fp8::E4m3>(b[0])),
@@ -56,6 +56,12 @@ fn each<const N: usize>(bytes: &[u8], out: &mut [f32], f: impl Fn([u8; N]) -> f3
     for (b, o) in bytes.as_chunks::<N>().0.iter().zip(out) {
         *o = f(*b);
     }
+}
+
+/// Exact widening.
+#[inline(always)]
+pub(super) fn bf16_to_f32(b: u16) -> f32 {
+    f32::from_bits(u32::from(b) << 16)
 }
 
 /// Exact widening; a NaN keeps its payload and is not quieted.

@@ -93,43 +93,30 @@ fn without_nan(x: f32) -> f32 {
     f32::from_bits(if bits & 0x7FFF_FFFF > 0x7F80_0000 { infinite } else { bits })
 }
 
-/// Nearest integral float, ties to even.
-#[inline(always)]
-fn nearest(x: f32) -> f32 {
-    let x = without_nan(x);
-    // 2^23 and more is integral already; below, adding and subtracting 2^23 rounds.
-    let step = f32::from_bits(0x4B00_0000 | (x.to_bits() & 0x8000_0000));
-    if x.abs() < 8_388_608.0 { (x + step) - step } else { x }
-}
-
-/// Nearest integer, saturated: the conversion itself is unchecked, because a saturating `as` does not vectorise (0.5
-/// against 8 elements a nanosecond).
+/// Nearest integer, saturated; a NaN stands for the end that its sign names. The conversion itself is unchecked, because a
+/// saturating `as` does not vectorise (0.5 against 8 elements a nanosecond).
 macro_rules! wide {
     ($name:ident, $int:ident, $low:expr, $past:expr) => {
         #[inline(always)]
-        fn $name(x: f32) -> $int {
-            let x = nearest(x);
-            let fits = x < $past;
-            let inside = if x < $low {
-                $low
-            } else if fits {
-                x
-            } else {
-                $low
-            };
-            // SAFETY: `inside` is an integral number from the low end to below `$past`, hence in range.
-            let v: $int = unsafe { inside.to_int_unchecked() };
-            if fits { v } else { $int::MAX }
+        pub(super) fn $name(x: f32) -> $int {
+            // As signed integers, the bits of positive values past the end and of positive NaN are the largest.
+            let past = x.to_bits() as i32 >= $past;
+            let x = if x > $low { x } else { $low };
+            let inside = if past { $low } else { x };
+            // SAFETY: `inside` is in range, and so is its nearest integer: the first float that is not is one itself.
+            let v: $int = unsafe { inside.round_ties_even().to_int_unchecked() };
+            if past { $int::MAX } else { v }
         }
     };
 }
 
-wide!(to_i32, i32, -2_147_483_648.0, 2_147_483_648.0);
-wide!(to_u32, u32, 0.0, 4_294_967_296.0);
-wide!(to_i64, i64, -9_223_372_036_854_775_808.0, 9_223_372_036_854_775_808.0);
-wide!(to_u64, u64, 0.0, 18_446_744_073_709_551_616.0);
+// Bits of 2^31, 2^32, 2^63 and 2^64.
+wide!(to_i32, i32, -2_147_483_648.0, 0x4F00_0000);
+wide!(to_u32, u32, 0.0, 0x4F80_0000);
+wide!(to_i64, i64, -9_223_372_036_854_775_808.0, 0x5F00_0000);
+wide!(to_u64, u64, 0.0, 0x5F80_0000);
 
-/// As `nearest`, clamped to a range inside +-2^22 first, which commutes with rounding because both ends are integers.
+/// Nearest integer, clamped to a range inside +-2^22 first, which commutes with rounding because both ends are integers.
 #[inline(always)]
 fn clamped(x: f32, lo: f32, hi: f32) -> i32 {
     let x = without_nan(x);

@@ -84,6 +84,11 @@ impl Special {
         };
         Special { over, over_sign, nan, nan_sign }
     }
+
+    /// What a positive overflow and a NaN without a sign turn into.
+    pub(super) fn positive(self) -> (u8, u8) {
+        (self.over as u8, self.nan as u8)
+    }
 }
 
 /// Encodes one value without branches, so that loops over it vectorise.

@@ -8,12 +8,15 @@ mod decode;
 pub(crate) mod dispatch;
 mod encode;
 mod fp8;
+mod fused;
 mod int;
+mod magnitude;
 
 pub use accumulate::{MemoryReductionOp, accumulate, sse_max, sse_min};
 pub use decode::{decode_f32, decode_f32_value};
 pub use encode::{encode_f32, round_f32r};
 pub use int::{decode_i32, decode_i64, encode_i32, encode_i64};
+pub use magnitude::{keeps_magnitude, magnitude};
 
 use crate::{Code, Dtype, Error, Profile, Result};
 
@@ -64,6 +67,10 @@ pub fn cast(from: Dtype, to: Dtype, cfg: Fp8Config, src: &[u8], dst: &mut [u8]) 
         && let Ok(hub) = bytemuck::try_cast_slice_mut::<u8, f32>(dst)
     {
         decode_f32(from, src, hub);
+        return Ok(());
+    }
+    if (from, to) == (Dtype::Bfloat16, Dtype::Int32) {
+        fused::bf16_to_i32(src, dst);
         return Ok(());
     }
     let mut hub = [0f32; BLOCK];

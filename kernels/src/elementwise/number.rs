@@ -2,7 +2,7 @@
 
 use crate::access::{Dst, Imm, Src};
 use crate::accumulate::LaneFold;
-use crate::alu::{AddressOp, FloatOp, IntOp, ROWS};
+use crate::alu::{AddressOp, FloatOp, IntOp};
 use crate::cast::Fp8Config;
 use crate::{Code, Dtype, Error, Result};
 
@@ -25,7 +25,7 @@ pub(crate) trait Number: bytemuck::Pod + Send + Sync {
     fn apply_scalar(op: Self::Op, a: &mut [Self], s: Self, reverse: bool);
     fn apply_scalar_into(op: Self::Op, out: &mut [Self], a: &[Self], s: Self, reverse: bool);
     fn fold_rows(op: Self::Op, acc: &mut [Self], data: &[Self], n: usize, skip: usize);
-    fn fold_side_by_side(op: Self::Op, acc: &mut [Self; ROWS], rows: &[&[Self]; ROWS]);
+    fn fold_side_by_side(op: Self::Op, acc: &mut [Self], rows: &[&[Self]]);
     /// Some folds can be found in any order; [`Number::fold_any_order`] tells for given values.
     fn has_any_order(op: Self::Op) -> bool;
     fn fold_any_order(op: Self::Op, data: &[Self]) -> Option<Self>;
@@ -109,7 +109,7 @@ macro_rules! number {
             fn fold_rows(op: $op, acc: &mut [Self], data: &[Self], n: usize, skip: usize) {
                 op.fold_rows(acc, data, n, skip);
             }
-            fn fold_side_by_side(op: $op, acc: &mut [Self; ROWS], rows: &[&[Self]; ROWS]) {
+            fn fold_side_by_side(op: $op, acc: &mut [Self], rows: &[&[Self]]) {
                 op.fold_side_by_side(acc, rows);
             }
             fn has_any_order(op: $op) -> bool {

@@ -3,14 +3,14 @@
 
 use crate::Result;
 use crate::access::{CHUNK, Src, for_lane_ranges};
-use crate::alu::ROWS;
+use crate::alu::{GROUP, ROWS};
 use crate::elementwise::Number;
 use std::ops::Range;
 
-/// Elements of a row per step when eight rows share the buffer.
-const PIECE: usize = 512;
+/// Elements of a row per step when a group of rows shares the buffer.
+const PIECE: usize = 256;
 
-/// From this length on a row by itself vectorises better than eight rows side by side.
+/// From this length on a row by itself vectorises better than rows side by side.
 const LONG: usize = 256;
 
 /// The rows of a reduction.
@@ -55,7 +55,7 @@ pub(super) fn fold_lanes<N: Number>(
         }
         return;
     }
-    let mut data = [N::zeroed(); ROWS * PIECE];
+    let mut data = [N::zeroed(); GROUP * PIECE];
     let place = |row: usize| (lanes.start + row / rows.per_lane, row % rows.per_lane);
     let total = lanes.len() * rows.per_lane;
     if n >= LONG && N::has_any_order(op) {
@@ -64,10 +64,13 @@ pub(super) fn fold_lanes<N: Number>(
             let mut acc = None;
             let mut at = 0;
             while at < n {
-                let piece = CHUNK.min(n - at);
-                let values = view(src, lane, row * n + at, &mut data[..piece]);
+                let rest = N::in_place(src, lane, row * n + at, n - at);
+                let values = match rest {
+                    Some(values) => values,
+                    None => view(src, lane, row * n + at, &mut data[..CHUNK.min(n - at)]),
+                };
                 acc = Some(fold_piece(op, seed, acc, values));
-                at += piece;
+                at += values.len();
             }
             if let Some(mut acc) = acc {
                 store(lane, row, std::slice::from_mut(&mut acc));
@@ -75,18 +78,27 @@ pub(super) fn fold_lanes<N: Number>(
         }
         return;
     }
-    // Long or few rows: eight of them at a time, of whatever lanes, piece by piece.
+    // Long or few rows: a group of them at a time, of whatever lanes, piece by piece or whole where they lie.
     let mut first = 0;
     while first < total {
-        let count = ROWS.min(total - first);
-        let mut acc = [N::zeroed(); ROWS];
+        let count = GROUP.min(total - first);
+        let mut acc = [N::zeroed(); GROUP];
         let mut at = 0;
         while at < n {
-            let piece = PIECE.min(n - at);
-            let mut group: [&[N]; ROWS] = [&[]; ROWS];
+            let whole =
+                at == 0 && (first..first + count).map(place).all(|(l, r)| N::in_place(src, l, r * n, n).is_some());
+            let piece = if whole { n } else { PIECE.min(n - at) };
+            let mut group: [&[N]; GROUP] = [&[]; GROUP];
             for (r, (slot, buf)) in group.iter_mut().zip(data.chunks_exact_mut(PIECE)).enumerate().take(count) {
                 let (lane, row) = place(first + r);
-                let values = view(src, lane, row * n + at, &mut buf[..piece]);
+                let values = match N::in_place(src, lane, row * n + at, piece) {
+                    Some(values) => values,
+                    None => {
+                        let buf = &mut buf[..piece.min(PIECE)];
+                        N::read(src, lane, row * n + at, buf);
+                        buf
+                    }
+                };
                 *slot = match at {
                     0 => {
                         acc[r] = seed(values[0]);
@@ -95,13 +107,7 @@ pub(super) fn fold_lanes<N: Number>(
                     _ => values,
                 };
             }
-            if count == ROWS {
-                N::fold_side_by_side(op, &mut acc, &group);
-            } else {
-                for (a, row) in acc.iter_mut().zip(&group[..count]) {
-                    N::fold_rows(op, std::slice::from_mut(a), row, row.len(), 0);
-                }
-            }
+            N::fold_side_by_side(op, &mut acc[..count], &group[..count]);
             at += piece;
         }
         for (r, a) in acc[..count].iter_mut().enumerate() {
