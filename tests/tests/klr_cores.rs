@@ -127,11 +127,15 @@ fn body(core: usize, skip: bool) -> Vec<Block> {
 
 /// Written, read and lowered.
 fn modules(skip: bool) -> Vec<Module> {
+    lowered([body(0, false), body(1, skip)])
+}
+
+fn lowered(bodies: [Vec<Block>; 2]) -> Vec<Module> {
     let kernel = LncKernel {
         name: "k".into(),
         inputs: vec![tensor("x", Memory::Hbm, 2 * ROWS)],
         outputs: vec![tensor("both", Memory::SharedHbm, 2 * ROWS)],
-        bodies: vec![body(0, false), body(1, skip)],
+        bodies: bodies.to_vec(),
         shared_constants: vec![],
         shared_buffers: vec![tensor("both", Memory::SharedHbm, 2 * ROWS)],
         edges: vec![],
@@ -148,6 +152,59 @@ fn run(modules: &[Module], threads: usize) -> Result<Vec<f32>, Error> {
     cores.run()?;
     let out = cores.output("both")?;
     Ok(out.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
+}
+
+/// Each core adds the other's values to its own, `trips` times, with two barriers in the body of a register loop.
+fn loops(trips: [i32; 2]) -> Vec<Module> {
+    let body = |core: usize| {
+        let name = |n: &str| format!("{n}{core}");
+        let set = |reg: &str, imm| Operator::RegisterMove(Box::new(RegisterMove { dst: reg.into(), imm }));
+        let step = RegisterAluOp { dst: "i".into(), src: "i".into(), imm: 1, op: AluOp::Add };
+        let test = |n: &str| {
+            let p = CmpBranch {
+                reg1: "i".into(),
+                reg2: "n".into(),
+                imm: 0,
+                op: BrCmpOp::LtReg,
+                true_label: "loop.1".into(),
+                false_label: "tail.1".into(),
+            };
+            stmt(&name(n), Operator::CmpBranch(Box::new(p)))
+        };
+        let sum = TensorTensor {
+            dst: local("a"),
+            src0: local("a"),
+            src1: local("b"),
+            op: AluOp::Add,
+            dtype: None,
+            engine: Engine::Dve,
+        };
+        vec![
+            block(
+                "main.1",
+                vec![
+                    dma(&name("load"), local("a"), input(core)),
+                    stmt(&name("i"), set("i", 0)),
+                    stmt(&name("n"), set("n", trips[core])),
+                    test("enter"),
+                ],
+            ),
+            block(
+                "loop.1",
+                vec![
+                    dma(&name("publish"), both(core), local("a")),
+                    barrier(&name("first")),
+                    dma(&name("fetch"), local("b"), both(1 - core)),
+                    stmt(&name("sum"), Operator::TensorTensor(Box::new(sum))),
+                    barrier(&name("second")),
+                    stmt(&name("step"), Operator::RegisterAluOp(Box::new(step))),
+                    test("next"),
+                ],
+            ),
+            block("tail.1", vec![dma(&name("result"), both(core), local("a"))]),
+        ]
+    };
+    lowered([body(0), body(1)])
 }
 
 #[test]
@@ -187,5 +244,42 @@ fn a_wrong_barrier_id_names_both_cores_ids_and_instructions() {
              core 0: second0 (CoreBarrier) waits for barrier 2 of cores [0, 1]\n  \
              core 1: second1 (CoreBarrier) waits for barrier 7 of cores [0, 1]"
         )
+    );
+}
+
+/// Barriers are told apart by their place in the program, which all trips of a loop share.
+#[test]
+fn barriers_in_a_loop_meet_in_every_trip() {
+    let modules = loops([3, 3]);
+    let sum = |n: usize| ((n % HALF) as f32 * 0.5 + (n % HALF + HALF) as f32 * 0.5) * 4.0;
+    let want: Vec<f32> = (0..2 * HALF).map(sum).collect();
+    for round in 0..20 {
+        assert_eq!(run(&modules, 1 + round % 2).unwrap(), want, "round {round}");
+    }
+}
+
+#[test]
+fn a_core_that_leaves_a_loop_early_is_named() {
+    let e = run(&loops([2, 3]), 2).unwrap_err();
+    assert_eq!(e.code(), Code::S003);
+    assert_eq!(
+        e.what(),
+        "no core can go on\n  core 0: has finished\n  core 1: first1 (CoreBarrier) waits for barrier 1 of cores [0, 1]"
+    );
+}
+
+#[test]
+fn barriers_of_different_cores_do_not_meet() {
+    let mut modules = modules(false);
+    for inst in modules[1].functions[0].blocks.iter_mut().flat_map(|b| &mut b.instructions) {
+        if inst.opcode == Opcode::CoreBarrier {
+            // Core 1 says that it waits for itself only; the order of a list does not matter.
+            inst.set("cores", Value::Ints(vec![birsim_engine::ir::Expr::Const(1)]));
+        }
+    }
+    let e = run(&modules, 2).unwrap_err();
+    assert_eq!(
+        e.what(),
+        "no core can go on\n  core 0: first0 (CoreBarrier) waits for barrier 1 of cores [0, 1]\n  core 1: has finished"
     );
 }

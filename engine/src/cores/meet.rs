@@ -118,8 +118,17 @@ fn partners_here(w: &Waiting, waiting: &[Waiting], all: &[u32]) -> bool {
     let at = |core: u32| waiting.iter().find(|o| o.core == core as usize).map(|o| &o.meeting);
     match &w.meeting {
         Meeting::Barrier { id, cores } => {
-            let members = if cores.is_empty() { all } else { cores.as_slice() };
-            members.iter().all(|c| matches!(at(*c), Some(Meeting::Barrier { id: other, .. }) if other == id))
+            let members = |cores: &[u32]| {
+                let mut members = if cores.is_empty() { all.to_vec() } else { cores.to_vec() };
+                members.sort_unstable();
+                members.dedup();
+                members
+            };
+            let own = members(cores);
+            own.iter().all(|c| match at(*c) {
+                Some(Meeting::Barrier { id: other, cores }) => other == id && members(cores) == own,
+                _ => false,
+            })
         }
         Meeting::Exchange { to, from, pipe } => {
             let me = w.core as u32;

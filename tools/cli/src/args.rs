@@ -121,9 +121,10 @@ pub enum UnsupportedArg {
 /// Arguments of `run`.
 #[derive(Args, Debug)]
 pub struct Run {
-    /// BIR-JSON module or KLR file, recognised by content; `-` is standard input.
-    #[arg(value_name = "PROGRAM")]
-    pub program: PathBuf,
+    /// BIR-JSON module or KLR file, recognised by content; `-` is standard input. Several modules are the cores of one
+    /// program, which `convert` writes one by one.
+    #[arg(value_name = "PROGRAM", required = true)]
+    pub program: Vec<PathBuf>,
 
     /// Bind an input to a .npy file; may be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = named_file, help_heading = "Inputs")]
@@ -255,9 +256,10 @@ pub struct Run {
 /// Arguments of `validate`.
 #[derive(Args, Debug)]
 pub struct Validate {
-    /// BIR-JSON module or KLR file, recognised by content; `-` is standard input.
-    #[arg(value_name = "PROGRAM")]
-    pub program: PathBuf,
+    /// BIR-JSON module or KLR file, recognised by content; `-` is standard input. Several modules are the cores of one
+    /// program, which `convert` writes one by one.
+    #[arg(value_name = "PROGRAM", required = true)]
+    pub program: Vec<PathBuf>,
     /// Machine to validate for. Default: the program's, else trn2.
     #[arg(long, value_name = "T", value_parser = target)]
     pub target: Option<Target>,
@@ -283,7 +285,7 @@ pub struct Convert {
     /// BIR-JSON module or KLR file, recognised by content; `-` is standard input.
     #[arg(value_name = "PROGRAM")]
     pub program: PathBuf,
-    /// File to write; `-` is standard output.
+    /// File to write; `-` is standard output. A kernel of several cores becomes X.core0.json, X.core1.json, ...
     #[arg(short, long, value_name = "X.json")]
     pub output: PathBuf,
     /// Machine to lower a KLR kernel for.
@@ -295,7 +297,7 @@ pub struct Convert {
     /// Lower abstract KLR operators, which the reference compiler refuses, where they have a definite nearest BIR form.
     #[arg(long)]
     pub accept_abstract: bool,
-    /// Core whose program is written: BIR-JSON holds one. Needed for kernels of several cores.
+    /// Write the module of this core only, to the file as it is named.
     #[arg(long, value_name = "K")]
     pub core: Option<usize>,
     /// Replace each NKIKLIRKernel by a call of its kernel, read from the file it names in the folder of the program.

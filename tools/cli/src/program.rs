@@ -6,7 +6,7 @@ use birsim_kernels::{Class, Code, Error, Result};
 use birsim_klr::LowerOptions;
 use birsim_klr::ast::{Contents, File};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The bytes of a program and where they came from.
 #[derive(Debug)]
@@ -92,6 +92,76 @@ pub fn load(source: &Source, options: &LowerOptions) -> Result<Loaded, Vec<Error
             lower(file, options).map_err(|errors| errors.into_iter().map(at).collect())
         }
     }
+}
+
+/// Loads a program: one file, or the modules of several cores.
+pub fn load_all(sources: &[Source], options: &LowerOptions) -> Result<Loaded, Vec<Error>> {
+    match sources {
+        [one] => load(one, options),
+        several => {
+            let mut modules = Vec::with_capacity(several.len());
+            let mut errors = Vec::new();
+            for source in several {
+                match module(source) {
+                    Ok(module) => modules.push(module),
+                    Err(e) => errors.push(e.at(|p| _ = p.file.get_or_insert_with(|| source.name.clone()))),
+                }
+            }
+            if errors.is_empty() {
+                in_core_order(&mut modules).map_err(|e| vec![e])?;
+                return Ok(Loaded { modules, notes: Vec::new() });
+            }
+            Err(errors)
+        }
+    }
+}
+
+/// One of several files: always a module.
+fn module(source: &Source) -> Result<Module> {
+    match source.kind()? {
+        Kind::BirJson => format::read(&source.bytes),
+        Kind::Klr => Err(Error::new(Code::F008, "several programs are given, and one is a KLR kernel")
+            .advice("a KLR file holds all its cores; give it alone")),
+    }
+}
+
+/// Sorts modules by the core they are for. Modules that do not say it keep their order.
+fn in_core_order(modules: &mut [Module]) -> Result<()> {
+    let core = |m: &Module| m.attributes.get("neuron_core_id").and_then(|v| v.as_u64());
+    if modules.iter().all(|m| core(m).is_none()) {
+        return Ok(());
+    }
+    modules.sort_by_key(core);
+    let ids: Vec<Option<u64>> = modules.iter().map(core).collect();
+    if ids.iter().enumerate().all(|(k, id)| *id == Some(k as u64)) {
+        return Ok(());
+    }
+    let list: Vec<String> = ids.iter().map(|id| id.map_or("none".into(), |id| id.to_string())).collect();
+    Err(Error::new(Code::F008, "the modules of one program must be those of its cores 0, 1, 2, .., each once")
+        .received(format!("neuron_core_id {}", list.join(", "))))
+}
+
+/// A file that a program names, below one of the folders: links that lead out of it do not count, nor does anything
+/// but a plain file. The error says why there is none.
+pub fn inside(folders: &[&Path], file: &str) -> Result<PathBuf, String> {
+    let relative = Path::new(file);
+    let plain = relative.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
+    if file.is_empty() || !plain {
+        return Err("the path leaves the folder of the program".into());
+    }
+    for folder in folders {
+        let Ok(real) = folder.join(relative).canonicalize() else { continue };
+        let root = folder.canonicalize().map_err(|e| e.to_string())?;
+        if !real.starts_with(&root) {
+            return Err("a link leads out of the folder of the program".into());
+        }
+        if !real.is_file() {
+            return Err("it is not a plain file".into());
+        }
+        return Ok(real);
+    }
+    let list: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
+    Err(format!("there is no such file in {}", list.join(" or ")))
 }
 
 /// The KLR version the reader and the lowering are written for.

@@ -5,7 +5,8 @@ use crate::ast::{Contents, Program};
 use crate::lower::{LowerOptions, lower};
 use birsim_engine::format;
 use birsim_engine::ir::{
-    Block, Function, Instruction, KernelSource, LocationSet, Module, Opcode, Operand, Storage, TensorKind, Value,
+    Block, Function, Instruction, KernelSource, LocationSet, MemoryType, Module, Opcode, Operand, Storage, TensorKind,
+    Value,
 };
 use birsim_kernels::{Code, Error, Result};
 use std::collections::{HashMap, HashSet};
@@ -102,6 +103,12 @@ fn sets(f: &Function) -> impl Iterator<Item = &LocationSet> {
     })
 }
 
+/// Every tensor in SBUF and PSUM has its place.
+fn allocated(module: &Module) -> bool {
+    let all = module.functions.iter().flat_map(sets).flat_map(|s| &s.locations);
+    all.filter(|l| matches!(l.ty, MemoryType::Sb | MemoryType::Psum)).all(|l| l.allocated)
+}
+
 impl Work<'_> {
     fn blocks(&mut self, function: &str, blocks: &mut [Block]) {
         for block in blocks {
@@ -196,6 +203,12 @@ impl Work<'_> {
             let mut lowered =
                 lower(&program, &options).map_err(|errors| errors.into_iter().flat_map(&named).collect::<Vec<_>>())?;
             self.notes.append(&mut lowered.notes);
+            if options.strict && !lowered.modules.get(core).is_some_and(allocated) {
+                return Err(named(
+                    Error::new(Code::K004, "an embedded kernel must be allocated")
+                        .advice("give its SBUF and PSUM tensors their places, or convert without --strict"),
+                ));
+            }
             let function = lowered.modules.into_iter().nth(core).and_then(|m| m.functions.into_iter().next());
             (function.ok_or_else(|| named(Error::new(Code::B001, "a body is gone")))?, KernelSource::Beta2)
         };

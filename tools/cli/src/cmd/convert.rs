@@ -9,26 +9,50 @@ use birsim_engine::ir::Module;
 use birsim_kernels::{Code, Error, Result};
 use birsim_klr::LowerOptions;
 use std::io::Read;
-use std::path::{Component, Path};
+use std::path::{Path, PathBuf};
 
 /// Writes the program as normalised BIR-JSON. Names of a BIR-JSON module are not resolved: an incomplete module converts too.
 pub fn run(args: &Convert, term: &Term) -> Result<i32> {
     let source = Source::read(&args.program)?;
-    let module = match modules(args, &source, term) {
-        Ok(modules) => one_core(args, modules)?,
+    let modules = match modules(args, &source, term) {
+        Ok(modules) => chosen(args, modules)?,
         Err(mut errors) => {
             program::gravest_last(&mut errors);
             errors.iter().for_each(|e| term.error(e));
             return Ok(errors.last().map_or(70, |e: &Error| e.class().exit_code()));
         }
     };
-    let text = format::write(&module);
-    if args.output.as_os_str() == "-" {
-        print(&text);
-    } else {
-        write_atomic(&args.output, &[text.as_bytes()])?;
+    let to_stdout = args.output.as_os_str() == "-";
+    match modules.as_slice() {
+        [module] if to_stdout => print(&format::write(module)),
+        [module] => write_atomic(&args.output, &[format::write(module).as_bytes()])?,
+        several if to_stdout => {
+            return Err(Error::new(Code::F008, "standard output takes the module of one core")
+                .received(format!("{} cores", several.len()))
+                .advice("choose one with --core K, or write to a file"));
+        }
+        several => {
+            let files: Vec<PathBuf> = (0..several.len()).map(|core| file_of_core(&args.output, core)).collect();
+            for (module, file) in several.iter().zip(&files) {
+                write_atomic(file, &[format::write(module).as_bytes()])?;
+            }
+            let names: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
+            let names = names.join(" ");
+            print(&format!("{} cores, one module each; together: birsim run {names}\n", several.len()));
+        }
     }
     Ok(0)
+}
+
+/// `x.json` becomes `x.core1.json`.
+fn file_of_core(output: &Path, core: usize) -> PathBuf {
+    let mut name = output.file_stem().unwrap_or_default().to_os_string();
+    name.push(format!(".core{core}"));
+    if let Some(extension) = output.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    output.with_file_name(name)
 }
 
 /// One module per core.
@@ -59,18 +83,16 @@ fn modules(args: &Convert, source: &Source, term: &Term) -> Result<Vec<Module>, 
     }
 }
 
-/// The module to write: the only one, or that of the chosen core.
-fn one_core(args: &Convert, modules: Vec<Module>) -> Result<Module> {
+/// The modules to write: all, or that of the chosen core.
+fn chosen(args: &Convert, modules: Vec<Module>) -> Result<Vec<Module>> {
+    let Some(core) = args.core else { return Ok(modules) };
     let count = modules.len();
-    if args.core.is_none() && count > 1 {
-        return Err(Error::new(Code::U002, "BIR-JSON holds the program of one core")
-            .received(format!("{count} cores"))
-            .advice("choose one with --core K, or run the KLR file itself"));
+    match modules.into_iter().nth(core) {
+        Some(module) => Ok(vec![module]),
+        None => {
+            Err(Error::new(Code::F008, "the program has no such core").received(format!("--core {core} of {count}")))
+        }
     }
-    let core = args.core.unwrap_or(0);
-    modules.into_iter().nth(core).ok_or_else(|| {
-        Error::new(Code::F008, "the program has no such core").received(format!("--core {core} of {count}"))
-    })
 }
 
 /// Larger kernel files are refused.
@@ -85,10 +107,12 @@ fn artifact(folder: &Path, file: &str) -> Result<Vec<u8>> {
             .at(|p| p.file = Some(file.to_owned()))
     };
     let written = Path::new(file);
-    let relative = if written.is_absolute() { written.file_name().map(Path::new) } else { Some(written) };
-    let inside = |p: &&Path| p.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
-    let path = relative.filter(inside).ok_or_else(|| lost("the path leaves the folder of the module".into()))?;
-    let open = std::fs::File::open(folder.join(path)).map_err(|e| lost(e.to_string()))?;
+    let name = match written.file_name().and_then(|n| n.to_str()) {
+        Some(name) if written.is_absolute() => name,
+        _ => file,
+    };
+    let path = program::inside(&[folder], name).map_err(lost)?;
+    let open = std::fs::File::open(path).map_err(|e| lost(e.to_string()))?;
     let mut bytes = Vec::new();
     open.take(MAX_ARTIFACT + 1).read_to_end(&mut bytes).map_err(|e| lost(e.to_string()))?;
     if bytes.len() as u64 > MAX_ARTIFACT {

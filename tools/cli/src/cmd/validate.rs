@@ -10,19 +10,20 @@ use birsim_klr::LowerOptions;
 
 /// Reads, resolves and compiles the program; 0 when nothing is wrong.
 pub fn run(args: &Validate, term: &Term) -> Result<i32> {
-    let source = Source::read(&args.program)?;
+    let sources = args.program.iter().map(|p| Source::read(p)).collect::<Result<Vec<Source>>>()?;
+    let name = sources.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(", ");
     let options = LowerOptions {
         arch: args.target.map(|t| t.arch()),
         accept_abstract: args.accept_abstract,
         ..LowerOptions::default()
     };
-    let loaded = match program::load(&source, &options) {
+    let loaded = match program::load_all(&sources, &options) {
         Ok(loaded) => loaded,
-        Err(errors) => return Ok(report(errors, &source.name, term)),
+        Err(errors) => return Ok(report(errors, &name, term)),
     };
     for module in &loaded.modules {
         if let Err(errors) = birsim_engine::ir::validate::validate(module) {
-            return Ok(report(errors, &source.name, term));
+            return Ok(report(errors, &name, term));
         }
     }
     let mut builder = Simulator::builder().threads(1);
@@ -33,7 +34,7 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
     let mut text = String::new();
     loaded.notes.iter().for_each(|n| text.push_str(&format!("note: {n}\n")));
     let instructions = loaded.modules.iter().flat_map(usage::instructions).count();
-    text.push_str(&format!("{}: valid, {instructions} instructions, {} tensors\n", source.name, sim.tensors().len()));
+    text.push_str(&format!("{name}: valid, {instructions} instructions, {} tensors\n", sim.tensors().len()));
     print(&text);
     Ok(0)
 }
@@ -43,7 +44,7 @@ fn report(mut errors: Vec<Error>, file: &str, term: &Term) -> i32 {
     program::gravest_last(&mut errors);
     let code = errors.last().map_or(0, |e| e.class().exit_code());
     for e in errors {
-        term.error(&e.at(|p| p.file = Some(file.to_string())));
+        term.error(&e.at(|p| _ = p.file.get_or_insert_with(|| file.to_string())));
     }
     code
 }

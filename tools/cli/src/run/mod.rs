@@ -10,8 +10,8 @@ mod summary;
 mod watch;
 
 use crate::args::{MemModeArg, OrderArg, ProfileArg, Run, ScheduleArg, UnsupportedArg};
-use crate::program::{self, Loaded, Source};
-use crate::tensors::{Decl, Given, Plan};
+use crate::program::{self, Kind, Loaded, Source};
+use crate::tensors::{Decl, Files, Given, Plan};
 use crate::term::{Term, print};
 use crate::{guard, tensors, usage};
 use birsim_engine::ir::{Module, TensorKind};
@@ -56,8 +56,8 @@ pub fn run(args: &Run, term: &Term) -> i32 {
 fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     let profile = profile(args)?;
     record.profile(args.profile, &profile);
-    let source = Source::read(&args.program)?;
-    let loaded = load(args, term, &source, record)?;
+    let sources = args.program.iter().map(|p| Source::read(p)).collect::<Result<Vec<Source>>>()?;
+    let loaded = load(args, term, &sources, record)?;
     for note in &loaded.notes {
         record.warning("lowering", note.clone(), None);
     }
@@ -73,13 +73,13 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     builder = watch::configure(builder, args, trace.as_ref())?;
     let mut sim = Cores::load(&builder, &modules)?;
     let decls = declarations(&sim, &modules);
-    bind(args, &mut sim, &modules, &decls, &source.folder, record)?;
+    bind(args, &mut sim, &modules, &decls, &sources, record)?;
     let goldens = Given { named: &args.golden, positional: &args.output_files, collection: args.goldens.as_deref() };
     let goldens = Plan::goldens(&decls, &goldens)?;
     watch::check_dumps(args, &decls)?;
     let folder = OutputFolder::prepare(&args.out)?;
 
-    let meter = Meter::start(args.progress, &source.name, Arc::clone(&counter));
+    let meter = Meter::start(args.progress, &record.program, Arc::clone(&counter));
     // A panic inside the machine must not cost the statistics.
     let ran = guard(|| sim.run());
     drop(meter);
@@ -107,7 +107,7 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
                     record.findings().skip(1).for_each(|f| term.warn(&f));
                 }
             }
-            return Err(e.at(|p| p.file = Some(source.name.clone())));
+            return Err(e.at(|p| p.file = Some(record.program.clone())));
         }
     }
     if sim.cores().len() > 1 {
@@ -123,14 +123,14 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
 const MAX_ERRORS: usize = 20;
 
 /// Loads the program. All errors but the gravest are told here, that one ends the run.
-fn load(args: &Run, term: &Term, source: &Source, record: &mut Record) -> Result<Loaded> {
+fn load(args: &Run, term: &Term, sources: &[Source], record: &mut Record) -> Result<Loaded> {
     let options = LowerOptions {
         arch: args.target.map(|t| t.arch()),
         strict: args.strict,
         accept_abstract: args.accept_abstract,
         device_dump: args.device_dump,
     };
-    let mut errors = match program::load(source, &options) {
+    let mut errors = match program::load_all(sources, &options) {
         Ok(loaded) => return Ok(loaded),
         Err(errors) => errors,
     };
@@ -222,12 +222,15 @@ fn bind(
     sim: &mut Cores,
     modules: &[Module],
     decls: &[Decl],
-    folder: &Path,
+    sources: &[Source],
     record: &mut Record,
 ) -> Result<()> {
     let given = Given { named: &args.input, positional: &args.input_files, collection: args.inputs.as_deref() };
-    let folders: Vec<&Path> = args.constants.as_deref().into_iter().chain([folder]).collect();
-    let plan = Plan::inputs(decls, &given, args.random_inputs, &folders)?;
+    let mut folders: Vec<&Path> =
+        args.constants.as_deref().into_iter().chain(sources.iter().map(|s| s.folder.as_path())).collect();
+    folders.dedup();
+    let files = Files { folders: &folders, confined: sources[0].kind()? == Kind::Klr };
+    let plan = Plan::inputs(decls, &given, args.random_inputs, &files)?;
     let used = usage::Usage::of(modules);
     for (decl, origin) in decls.iter().zip(&plan.origins) {
         match origin {

@@ -80,7 +80,7 @@ impl Record {
         };
         let fidelity = ["exact", "approximate", "extension", "skipped"].map(|k| (k.to_string(), json!(0)));
         Record {
-            program: args.program.display().to_string(),
+            program: args.program.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", "),
             target: args.target.map(Named::name),
             order: None,
             schedule,

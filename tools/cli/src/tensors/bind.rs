@@ -2,6 +2,7 @@
 
 use super::{Decl, random_bytes, resolve};
 use crate::npy::{self, Archive, Npy, decode_name, encode_name};
+use crate::program;
 use birsim_kernels::{Code, Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,30 @@ pub struct Given<'a> {
     pub collection: Option<&'a Path>,
 }
 
+/// Where files that the program names are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'a> {
+    /// Folders, in order.
+    pub folders: &'a [&'a Path],
+    /// Nothing outside these folders is read.
+    pub confined: bool,
+}
+
+impl Files<'_> {
+    fn find(&self, file: &str) -> Result<PathBuf> {
+        if self.confined {
+            return program::inside(self.folders, file).map_err(|why| {
+                Error::new(Code::F001, format!("cannot read a constant of the kernel: {why}"))
+                    .advice("constants lie in the folder of the KLR file or in --constants DIR")
+                    .at(|p| p.file = Some(file.to_owned()))
+            });
+        }
+        let paths: Vec<PathBuf> = self.folders.iter().map(|f| f.join(file)).collect();
+        let found = paths.iter().find(|p| p.exists()).or(paths.last()).cloned();
+        Ok(found.unwrap_or_else(|| PathBuf::from(file)))
+    }
+}
+
 /// One source per tensor, by index into the declarations.
 #[derive(Debug)]
 pub struct Plan {
@@ -36,13 +61,11 @@ pub struct Plan {
 
 impl Plan {
     /// Sources of inputs and constants: the command line first, then the file the program names, then the seed.
-    pub fn inputs(decls: &[Decl], given: &Given<'_>, random: Option<u64>, folders: &[&Path]) -> Result<Plan> {
+    pub fn inputs(decls: &[Decl], given: &Given<'_>, random: Option<u64>, files: &Files<'_>) -> Result<Plan> {
         let mut plan = Plan::given(decls, given, |d| d.kind.is_input(), "input")?;
         for (i, decl) in decls.iter().enumerate() {
             if plan.origins[i].is_none() && !decl.file.is_empty() {
-                let paths: Vec<PathBuf> = folders.iter().map(|f| f.join(&decl.file)).collect();
-                let found = paths.iter().find(|p| p.exists()).or(paths.last()).cloned();
-                let path = found.unwrap_or_else(|| PathBuf::from(&decl.file));
+                let path = files.find(&decl.file).map_err(|e| e.at(|p| p.tensor = Some(decl.name.clone())))?;
                 let optional = random.is_some() && decl.kind.is_input();
                 if path.exists() || !optional {
                     plan.origins[i] = Some(Origin::File(path));

@@ -4,7 +4,7 @@ mod bind;
 mod names;
 mod random;
 
-pub use bind::{Given, Origin, Plan, origin_text, with_npy};
+pub use bind::{Files, Given, Origin, Plan, origin_text, with_npy};
 pub use names::resolve;
 pub use random::random_bytes;
 

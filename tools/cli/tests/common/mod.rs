@@ -174,3 +174,43 @@ pub fn ready() -> Sandbox {
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
+
+/// A folder of the KLR samples.
+pub fn sample(name: &str) -> PathBuf {
+    root().join("tests/data/klr-corpus/lnc").join(name)
+}
+
+/// A file of a folder of the KLR samples.
+pub fn sample_file(name: &str, file: &str) -> Vec<u8> {
+    std::fs::read(sample(name).join(file)).unwrap()
+}
+
+/// The kernel of a folder of the KLR samples.
+pub fn kernel(name: &str) -> Vec<u8> {
+    sample_file(name, "kernel.klr")
+}
+
+/// Runs the reference tool's stand-in inside the sandbox.
+pub fn klr_sim(s: &Sandbox, args: &[&str]) -> Ran {
+    let out = Command::new(env!("CARGO_BIN_EXE_nki_klr_sim")).args(args).current_dir(s.0.path()).output().unwrap();
+    let text = |b: Vec<u8>| String::from_utf8(b).unwrap();
+    Ran { code: out.status.code().unwrap_or(-1), stdout: text(out.stdout), stderr: text(out.stderr) }
+}
+
+/// A float32 `.npy` file of rows x columns, counting up from `first`.
+pub fn counting(rows: usize, columns: usize, first: usize) -> Vec<u8> {
+    let values: Vec<f32> = (0..rows * columns).map(|n| (first + n) as f32).collect();
+    npy("<f4", false, &format!("({rows}, {columns})"), &f32s(&values))
+}
+
+/// The kernel of a KLR sample, changed.
+pub fn changed(name: &str, change: impl FnOnce(&mut birsim_klr::ast::LncKernel)) -> Vec<u8> {
+    use birsim_klr::ast::{Contents, Program};
+    match birsim_klr::read(&kernel(name)).unwrap().contents {
+        Contents::Program(Program::Lnc(mut kernel)) => {
+            change(&mut kernel);
+            birsim_klr::write(&Program::Lnc(kernel))
+        }
+        other => panic!("{name} holds {}", other.kind()),
+    }
+}

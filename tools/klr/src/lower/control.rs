@@ -155,19 +155,19 @@ impl Core<'_> {
         Ok(list)
     }
 
-    /// Prints after every write to a tensor whose elements are not 32 bits wide.
+    /// Prints after every write to a tensor whose elements are not 32 bits wide, whatever the access takes them for.
     fn dump(&mut self, list: &mut Vec<Instruction>) {
         let outputs: Vec<Operand> = list.iter().flat_map(|i| &i.outs).cloned().collect();
         for out in outputs {
-            if matches!(&out, Operand::Physical(ap) if ap.dtype.size() != 4) {
-                let prefix = format!("COMPILER-GENERATED-COREID-{}-DevicePrint-", self.core);
-                let mut print = self.inst(&prefix, Opcode::DevicePrint, Engine::Pool);
-                if let Operand::Physical(ap) = &out {
-                    print.set("prefix", Value::Str(ap.memref.clone()));
-                }
-                print.ins.push(out);
-                list.push(print);
+            let Operand::Physical(ap) = &out else { continue };
+            if self.tensors.element_bytes(&ap.memsetref).is_none_or(|size| size == 4) {
+                continue;
             }
+            let prefix = format!("COMPILER-GENERATED-COREID-{}-DevicePrint-", self.core);
+            let mut print = self.inst(&prefix, Opcode::DevicePrint, Engine::Pool);
+            print.set("prefix", Value::Str(ap.memref.clone()));
+            print.ins.push(out);
+            list.push(print);
         }
     }
 

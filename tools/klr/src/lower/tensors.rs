@@ -241,7 +241,11 @@ impl Tensors {
             }
         }
         for constant in &kernel.shared_constants {
-            roles.entry(constant.name.clone()).or_default().constant = Some(constant.file_name.clone());
+            let file = constant_file(&constant.name, &constant.file_name).unwrap_or_else(|e| {
+                errors.push(e);
+                String::new()
+            });
+            roles.entry(constant.name.clone()).or_default().constant = Some(file);
         }
 
         let mut tensors = Tensors { groups: HashMap::new(), addresses, in_place: Vec::new(), storage: Vec::new() };
@@ -304,7 +308,7 @@ impl Tensors {
             Role { constant: Some(_), .. } => TensorKind::Const,
             _ => TensorKind::Internal,
         };
-        let file = role.constant.as_deref().map(constant_file).transpose()?.unwrap_or_default();
+        let file = role.constant.clone().unwrap_or_default();
         let mut record = |wanted: &str, kind: TensorKind, file: &str| {
             let name = names.claim(wanted);
             let set = names.claim(&format!("{name}_set"));
@@ -367,6 +371,14 @@ impl Tensors {
         Ok(())
     }
 
+    /// Bytes of an element of a set, as it is declared.
+    pub fn element_bytes(&self, set: &str) -> Option<usize> {
+        self.storage.iter().find_map(|s| match s {
+            Storage::Set(own) if own.name == set => Some(own.dtype.size()),
+            _ => None,
+        })
+    }
+
     /// The region of an allocated reference, and where it lives.
     pub fn place_ref(&self, reference: &TensorRef) -> Result<Option<(Region, Placement)>> {
         let Some(region) = Region::of_ref(reference)?.map(|r| r.in_address(&self.addresses)) else { return Ok(None) };
@@ -390,13 +402,14 @@ impl Tensors {
 }
 
 /// A constant's file stays inside the folder of the kernel.
-fn constant_file(name: &str) -> Result<String> {
-    let path = std::path::Path::new(name);
+fn constant_file(constant: &str, file: &str) -> Result<String> {
+    let path = std::path::Path::new(file);
     let inside = path.components().all(|c| matches!(c, std::path::Component::Normal(_) | std::path::Component::CurDir));
-    if name.is_empty() || !inside || name.contains('\\') {
+    if file.is_empty() || !inside || file.contains('\\') {
         return Err(Error::new(Code::K005, "a shared constant's file lies outside the kernel's folder")
-            .received(format!("{name:?}"))
-            .advice("constants are read from the folder of the KLR file or from --constants DIR only"));
+            .received(format!("{file:?}"))
+            .advice("constants are read from the folder of the KLR file or from --constants DIR only")
+            .at(|p| p.tensor = Some(constant.to_owned())));
     }
-    Ok(name.to_owned())
+    Ok(file.to_owned())
 }

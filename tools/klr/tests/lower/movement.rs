@@ -409,3 +409,34 @@ fn device_dump_prints_what_is_not_32_bits_wide() {
     let names: Vec<&str> = modules[0].functions[0].blocks[0].instructions.iter().map(|i| i.name.as_str()).collect();
     assert_eq!(names, ["w", "n", "COMPILER-GENERATED-COREID-0-DevicePrint-3"]);
 }
+
+#[test]
+fn device_dump_asks_for_the_width_of_the_tensor_not_of_the_access() {
+    let taken_for = |r: TensorRef, dtype| match r {
+        TensorRef::Abstract(Access::BirPattern(mut p)) => {
+            p.dtype_override = Some(dtype);
+            for pair in &mut p.pattern {
+                pair.num = 2;
+            }
+            access(p)
+        }
+        other => other,
+    };
+    let copy = |dst| Operator::NcCopy(Box::new(NcCopy { dst, src: f("a"), dtype: None, engine: Engine::Dve }));
+    let wide = copy(taken_for(f("w"), Dtype::Bfloat16));
+    let narrow = copy(taken_for(sb("n", Dtype::Int16, &[32, 8]), Dtype::Float32));
+    let packed = copy(sb("p", Dtype::Float8E5m2X4, &[32, 8]));
+    let mut k = kernel(vec![block("main.1", vec![stmt("w", wide), stmt("n", narrow), stmt("p", packed)])]);
+    k.bodies.push(k.bodies[0].clone());
+    let options = birsim_klr::LowerOptions { device_dump: true, ..Default::default() };
+    let modules = run_with(k, &options).expect("lowers").modules;
+    for (core, module) in modules.iter().enumerate() {
+        let list = &module.functions[0].blocks[0].instructions;
+        let names: Vec<&str> = list.iter().map(|i| i.name.as_str()).collect();
+        let print = format!("COMPILER-GENERATED-COREID-{core}-DevicePrint-3");
+        assert_eq!(names, ["w", "n", &print, "p"]);
+        // What is printed is what was written.
+        assert_eq!(text(&list[2]), "DevicePrint Pool (n[8:2,1:2]) -> () prefix=n");
+        assert_eq!(list[2].ins[0].dtype(), birsim_kernels::Dtype::Float32);
+    }
+}

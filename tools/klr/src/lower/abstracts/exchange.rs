@@ -18,7 +18,7 @@ fn core(cx: &Core<'_>, rank: i64) -> Result<i64> {
 }
 
 /// The one tensor of a side.
-fn single<'a>(kind: u8, list: &'a [TensorRef]) -> Result<&'a TensorRef> {
+fn single(kind: u8, list: &[TensorRef]) -> Result<&TensorRef> {
     match list {
         [one] => Ok(one),
         _ => Err(unclear(kind, "how several tensors pair up with the peers is not described")),

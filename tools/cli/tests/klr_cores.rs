@@ -1,0 +1,82 @@
+//! Kernels of several cores as modules, one per core.
+
+mod common;
+
+use common::*;
+
+/// Output of a run, under the name that a sample gives it.
+fn output(s: &Sandbox, programs: &[&str], more: &[&str]) -> Vec<u8> {
+    let args = [&["run"], programs, &["--input", "x=x.npy", "--out", "out", "-q"], more].concat();
+    s.birsim(&args).exits(0);
+    std::fs::read(s.path("out/y-birsim.npy")).unwrap()
+}
+
+#[test]
+fn modules_of_all_cores_run_to_the_bits_of_the_kernel() {
+    for (name, more) in [("lnc2_sendrecv", &[][..]), ("lnc2_sendrecv_compute", &["--accept-abstract"])] {
+        let s = Sandbox::new();
+        s.write("k.klr", kernel(name));
+        s.write("x.npy", sample_file(name, "in_x.npy"));
+        let direct = output(&s, &["k.klr"], more);
+        let ran = s.birsim(&[&["convert", "k.klr", "-o", "a/m.json"], more].concat());
+        ran.exits(2).says("BIR-F007", "a/m.core0.json");
+        let ran = s.birsim(&[&["convert", "k.klr", "-o", "m.json"], more].concat());
+        assert_eq!(ran.exits(0).stdout, "2 cores, one module each; together: birsim run m.core0.json m.core1.json\n");
+        assert!(!s.path("m.json").exists());
+        for order in [["m.core0.json", "m.core1.json"], ["m.core1.json", "m.core0.json"]] {
+            assert_eq!(output(&s, &order, &[]), direct, "{name} {order:?}");
+            assert_eq!(output(&s, &order, &["--threads", "1", "--schedule", "reference"]), direct, "{name}");
+        }
+        s.birsim(&["validate", "m.core0.json", "m.core1.json"]).exits(0);
+    }
+}
+
+#[test]
+fn the_report_and_the_errors_name_all_modules() {
+    let s = Sandbox::new();
+    s.write("k.klr", kernel("lnc2_sendrecv"));
+    s.write("x.npy", sample_file("lnc2_sendrecv", "in_x.npy"));
+    s.birsim(&["convert", "k.klr", "-o", "m"]).exits(0);
+    let both = ["run", "m.core0", "m.core1", "--input", "x=x.npy", "--report", "r.json"];
+    let ran = s.birsim(&both);
+    assert!(ran.exits(0).stdout.starts_with("m.core0, m.core1  8 instructions"), "{}", ran.stdout);
+    assert_eq!(s.report("r.json")["program"], "m.core0, m.core1");
+    // One core alone lacks its partner.
+    s.birsim(&["run", "m.core0", "--input", "x=x.npy"]).exits(4).says("BIR-U002", "the sending rank");
+    // A fault names the core it is of: core 1 reads rows that the tensor has not.
+    let mut broken = s.report("m.core1");
+    broken["functions"][0]["blocks"][0]["instructions"][0]["ins"][0]["offset"] = 1_000_000.into();
+    s.write("m.core1", serde_json::to_vec(&broken).unwrap());
+    s.birsim(&both).exits(3).says("BIR-S001", "file core 1");
+}
+
+#[test]
+fn modules_that_are_not_one_program_are_refused() {
+    let s = Sandbox::new();
+    s.write("k.klr", kernel("lnc2_sendrecv"));
+    s.birsim(&["convert", "k.klr", "-o", "m.json"]).exits(0);
+    s.birsim(&["run", "m.core0.json", "m.core0.json"]).exits(2).says("BIR-F008", "cores 0, 1, 2");
+    s.birsim(&["run", "m.core0.json", "k.klr"]).exits(2).says("BIR-F008", "give it alone");
+    s.birsim(&["run", "m.core0.json", "gone.json"]).exits(2).says("BIR-F001", "gone.json");
+    s.write("cut.json", "{\"version\": 2");
+    s.birsim(&["run", "m.core0.json", "cut.json"]).exits(2).says("BIR-J", "cut.json");
+    s.birsim(&["convert", "k.klr", "-o", "-"]).exits(2).says("BIR-F008", "--core K");
+}
+
+#[test]
+fn one_core_is_written_on_request() {
+    let s = Sandbox::new();
+    s.write("k.klr", kernel("lnc2_sendrecv"));
+    s.birsim(&["convert", "k.klr", "-o", "m.json", "--core", "2"]).exits(2).says("BIR-F008", "--core 2 of 2");
+    assert!(!s.path("m.json").exists());
+    for core in ["0", "1"] {
+        let file = format!("m{core}.json");
+        let ran = s.birsim(&["convert", "k.klr", "-o", &file, "--core", core]);
+        assert_eq!(ran.exits(0).stdout, "");
+        let module = s.report(&file);
+        assert_eq!(module["attributes"]["neuron_core_id"].to_string(), core);
+        s.birsim(&["validate", &file]).exits(0);
+        let text = s.birsim(&["convert", "k.klr", "-o", "-", "--core", core]);
+        assert_eq!(text.exits(0).stdout, std::fs::read_to_string(s.path(&file)).unwrap());
+    }
+}
