@@ -77,10 +77,10 @@ impl<'a> Across<'a> {
             let rows: [[T; WIDE]; DEEP] =
                 std::array::from_fn(|e| first.offset(self.step * e as isize).cast::<[T; WIDE]>().read_unaligned());
             let to = self.to.offset(self.lane_step * lane as isize + (at * self.size) as isize);
-            for l in 0..WIDE {
+            (0..WIDE).for_each(|l| {
                 let column: [T; DEEP] = std::array::from_fn(|e| rows[e][l]);
                 to.offset(self.lane_step * l as isize).cast::<[T; DEEP]>().write_unaligned(column);
-            }
+            });
         }
     }
 

@@ -23,9 +23,8 @@ pub(super) fn run(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lanes| {
         for lane in lanes {
             // SAFETY: the operands are disjoint, so nothing else sees these bytes.
-            if let (Some(x), Some(out)) =
-                (src.run(lane, 0, dst.lane_len()), unsafe { dst.run_mut(lane, 0, dst.lane_len()) })
-            {
+            let out = unsafe { dst.run_mut(lane, 0, dst.lane_len()) };
+            if let (Some(x), Some(out)) = (src.run(lane, 0, dst.lane_len()), out) {
                 magnitude(dst.dtype(), profile.fp8(), x, out);
             }
         }

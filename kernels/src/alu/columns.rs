@@ -39,7 +39,7 @@ pub(super) unsafe fn fold(acc: &mut [f32; GROUP], rows: &[&[f32]; GROUP], f: imp
     unsafe {
         let mut low = _mm256_loadu_ps(acc.as_ptr());
         let mut high = _mm256_loadu_ps(acc.as_ptr().add(ROWS));
-        for k in 0..steps {
+        (0..steps).for_each(|k| {
             let tile = |first: usize, half: usize| {
                 transpose(std::array::from_fn(|r| _mm256_loadu_ps(lines[first + r][k].as_ptr().add(half * ROWS))))
             };
@@ -50,7 +50,7 @@ pub(super) unsafe fn fold(acc: &mut [f32; GROUP], rows: &[&[f32]; GROUP], f: imp
                     high = step(high, right[c]);
                 }
             }
-        }
+        });
         _mm256_storeu_ps(acc.as_mut_ptr(), low);
         _mm256_storeu_ps(acc.as_mut_ptr().add(ROWS), high);
     }
