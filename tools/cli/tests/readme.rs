@@ -54,6 +54,55 @@ fn the_first_command_prints_what_the_readme_shows() {
 }
 
 #[test]
+fn the_kernel_example_prints_what_the_readme_shows() {
+    let text = readme();
+    let block = blocks(&text, "console").into_iter().find(|b| b.contains("kernel.klr")).unwrap();
+    let (command, shown) = block.strip_prefix("$ birsim ").unwrap().split_once('\n').unwrap();
+    let s = Sandbox::new();
+    let files: Vec<&str> = command.split([' ', '=']).filter(|w| w.starts_with("tests/data/")).collect();
+    assert_eq!(files.len(), 3);
+    for file in files {
+        s.write(file, std::fs::read(root().join(file)).unwrap());
+    }
+    let ran = s.birsim(&command.split(' ').collect::<Vec<_>>());
+    let comparable = |text: &str| {
+        let lines = text.lines().enumerate().map(|(i, l)| if i == 0 { l.split(" in ").next().unwrap() } else { l });
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(comparable(&ran.exits(0).stdout), comparable(shown));
+}
+
+#[test]
+fn the_table_of_abstract_operators_is_complete() {
+    let text = readme();
+    let from = text.find("| Operator | Becomes |").unwrap();
+    let rows: Vec<&str> = text[from..].lines().skip(2).take_while(|l| l.starts_with("| ")).collect();
+    let mut names: Vec<&str> = rows.iter().flat_map(|r| r.split('|').nth(1).unwrap().trim().split(", ")).collect();
+    names.sort_unstable();
+    // The kinds that the reference refuses (`klr-to-bir.md` 1.4).
+    let mut refused = [
+        "activate",
+        "affineSelect",
+        "copy",
+        "dmaCopy",
+        "loadMaskRegister",
+        "loadStationary",
+        "localGather",
+        "matMul",
+        "matchValueLoad",
+        "rangeSelect",
+        "scalarTensorTensor",
+        "sendRecvCompute",
+        "broadcast",
+        "send",
+        "recv",
+        "extendedInst",
+    ];
+    refused.sort_unstable();
+    assert_eq!(names, refused);
+}
+
+#[test]
 fn continuous_integration_runs_the_readmes_test_command() {
     let text = readme();
     let command = blocks(&text, "sh").into_iter().find(|b| b.contains("cargo test")).unwrap();
