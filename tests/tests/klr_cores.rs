@@ -131,10 +131,17 @@ fn modules(skip: bool) -> Vec<Module> {
 }
 
 fn lowered(bodies: [Vec<Block>; 2]) -> Vec<Module> {
+    lowered_from("both", bodies)
+}
+
+/// A kernel whose output lies at `address`.
+fn lowered_from(address: &str, bodies: [Vec<Block>; 2]) -> Vec<Module> {
+    let mut output = tensor("both", Memory::SharedHbm, 2 * ROWS);
+    output.address.name = address.into();
     let kernel = LncKernel {
         name: "k".into(),
         inputs: vec![tensor("x", Memory::Hbm, 2 * ROWS)],
-        outputs: vec![tensor("both", Memory::SharedHbm, 2 * ROWS)],
+        outputs: vec![output],
         bodies: bodies.to_vec(),
         shared_constants: vec![],
         shared_buffers: vec![tensor("both", Memory::SharedHbm, 2 * ROWS)],
@@ -282,4 +289,38 @@ fn barriers_of_different_cores_do_not_meet() {
         e.what(),
         "no core can go on\n  core 0: first0 (CoreBarrier) waits for barrier 1 of cores [0, 1]\n  core 1: has finished"
     );
+}
+
+/// The output is the input's storage: core 0 copies it, and both wait for that before they change their halves.
+#[test]
+fn an_output_that_takes_the_place_of_an_input_starts_from_its_values() {
+    let output = |core: usize| match both(core) {
+        TensorRef::Abstract(Access::BirPattern(mut p)) => {
+            p.tensor.address.name = "x".into();
+            TensorRef::Abstract(Access::BirPattern(p))
+        }
+        other => other,
+    };
+    let body = |core: usize| {
+        let sum = TensorTensor {
+            dst: local("c"),
+            src0: local("a"),
+            src1: local("a"),
+            op: AluOp::Add,
+            dtype: None,
+            engine: Engine::Dve,
+        };
+        // Core 1 leaves its half alone.
+        let mut list = vec![dma(&format!("load{core}"), local("a"), output(core))];
+        if core == 0 {
+            list.push(stmt("sum", Operator::TensorTensor(Box::new(sum))));
+            list.push(dma("store", output(core), local("c")));
+        }
+        vec![block("main.1", list)]
+    };
+    let modules = lowered_from("x", [body(0), body(1)]);
+    let want: Vec<f32> = (0..2 * HALF).map(|n| n as f32 * if n < HALF { 1.0 } else { 0.5 }).collect();
+    for threads in [1, 2] {
+        assert_eq!(run(&modules, threads).unwrap(), want);
+    }
 }

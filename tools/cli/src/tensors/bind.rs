@@ -96,7 +96,7 @@ impl Plan {
     fn given(decls: &[Decl], given: &Given<'_>, belongs: fn(&Decl) -> bool, word: &str) -> Result<Plan> {
         let mut origins: Vec<Option<Origin>> = vec![None; decls.len()];
         for (name, file) in given.named {
-            let i = resolve(decls, name)?;
+            let i = resolve_side(decls, name, belongs)?;
             if origins[i].is_some() {
                 return Err(Error::new(Code::F008, format!("two files are given for the tensor {}", decls[i].name))
                     .received(format!("{name}={}", file.display())));
@@ -128,13 +128,30 @@ impl Plan {
     }
 }
 
+/// What an input is called whose output has its name and its storage (`klr-to-bir.md` 5.5).
+const ALIASED: &str = ".must_alias_input";
+
+/// The tensor of this name; where an output has the name of its input, the one that belongs to the side in question.
+fn resolve_side(decls: &[Decl], name: &str, belongs: impl Fn(&Decl) -> bool) -> Result<usize> {
+    let i = resolve(decls, name)?;
+    if !belongs(&decls[i]) {
+        let input = format!("{}{ALIASED}", decls[i].name);
+        if let Some(k) = decls.iter().position(|d| d.name == input && belongs(d)) {
+            return Ok(k);
+        }
+    }
+    Ok(i)
+}
+
 /// Tensors found in a folder or an archive.
 fn collection(decls: &[Decl], own: &[usize], path: &Path) -> Result<Vec<(usize, Origin)>> {
     if !path.is_dir() {
         let archive = Archive::open(path)?;
         let member = |name: String| {
             // Members that name no tensor are left alone: one archive may serve several programs.
-            let i = resolve(decls, &name).or_else(|_| resolve(decls, &decode_name(&name))).ok()?;
+            let belongs = |d: &Decl| own.iter().any(|i| decls[*i].name == d.name);
+            let find = |n: &str| resolve_side(decls, n, belongs);
+            let i = find(&name).or_else(|_| find(&decode_name(&name))).ok()?;
             own.contains(&i).then(|| (i, Origin::Member(path.to_path_buf(), name)))
         };
         return Ok(archive.names().into_iter().filter_map(member).collect());
@@ -146,6 +163,7 @@ fn collection(decls: &[Decl], own: &[usize], path: &Path) -> Result<Vec<(usize, 
         // A name is a path of its own only when it cannot leave the folder, which its encoding guarantees.
         let mut names = vec![encode_name(&decl.name), format!("value_{}", encode_name(&decl.name))];
         names.extend([&decl.set, stem].iter().filter(|n| resolve(decls, n).ok() == Some(*i)).map(|n| encode_name(n)));
+        names.extend(decl.name.strip_suffix(ALIASED).map(encode_name));
         let file = names.iter().map(|n| path.join(format!("{n}.npy"))).find(|f| f.is_file());
         found.extend(file.map(|f| (*i, Origin::File(f))));
     }
