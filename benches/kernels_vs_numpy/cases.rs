@@ -347,7 +347,9 @@ fn others(m: &mut Makers) {
     for (name, kind) in [("pcg32", RandomAlgorithmKind::Pcg32), ("philox", RandomAlgorithmKind::Philox1)] {
         add!(m, {
             let (mut out, mut states) = (Tensor::zeros(Dtype::Uint32, &SHAPE), [DEFAULT_STATE; 128]);
-            case("rng", format!("random {name}"), PAR, move || rng::rand(kind, &mut states, &out.dst()?))
+            case("rng", format!("random {name}"), PAR, move || {
+                rng::rand(kind, &mut states, &out.dst()?, &Profile::reference())
+            })
         });
     }
     add!(m, {
@@ -356,7 +358,9 @@ fn others(m: &mut Makers) {
     });
     add!(m, {
         let (mut out, mut host) = (Tensor::zeros(Dtype::Uint32, &SHAPE), Mt19937_64::new(1));
-        case("rng", "random mt19937", PAR, move || rng::memset_random_host(&mut host, &out.dst()?))
+        case("rng", "random mt19937", PAR, move || {
+            rng::memset_random_host(&mut host, &out.dst()?, &Profile::reference())
+        })
     });
     add!(m, {
         let (mut out, mut states) = (Tensor::zeros(Dtype::Float32, &SHAPE), [[DEFAULT_STATE; 4]; 128]);

@@ -284,3 +284,36 @@ fn fault_22_a_loop_body_does_not_write_its_induction_variable() {
     }
     assert!(run(&program("k", json!([]))).is_ok());
 }
+
+#[test]
+fn d10_the_generation_of_a_state_is_named_by_the_key_or_by_the_engine() {
+    // Six words fit generation 1, 24 generation 2. rng_engine says DVE, the instruction stands on Pool.
+    for (value, words, fits) in
+        [("rng_engine", 24, true), ("rng_engine", 6, false), ("engine", 6, true), ("engine", 24, false)]
+    {
+        let s = T("s", "ExternalInput", "SB", "uint32", 1, words);
+        let i = inst("i", "SetRandState", "Pool", json!([all(&s)]), json!([]), json!({"rng_engine": "DVE"}));
+        let mut p = birsim_kernels::Profile::reference();
+        p.set("rand_generation", value).unwrap();
+        let mut sim = loaded(Simulator::builder().profile(p), &module(vec![s.record()], vec![i])).unwrap();
+        sim.bind("s", &vec![1; words as usize * 4]).unwrap();
+        assert_eq!(sim.run().is_ok(), fits, "{value} {words}");
+    }
+}
+
+#[test]
+fn d31_98_restores_a_state_and_99_saves_it() {
+    use birsim_engine::ir::Opcode;
+    assert_eq!((Opcode::RandSetState.ordinal(), Opcode::RandGetState.ordinal()), (98, 99));
+    const S: T = T("s", "ExternalInput", "SB", "uint32", 1, 6);
+    const G: T = T("g", "ExternalOutput", "SB", "uint32", 1, 6);
+    let list = vec![
+        inst("set", "RandSetState", "Pool", json!([all(&S)]), json!([]), json!({})),
+        inst("get", "RandGetState", "Pool", json!([]), json!([all(&G)]), json!({})),
+    ];
+    let mut sim = loaded(Simulator::builder(), &module(vec![S.record(), G.record()], list)).unwrap();
+    let bytes: Vec<u8> = (1..=24).collect();
+    sim.bind("s", &bytes).unwrap();
+    sim.run().unwrap();
+    assert_eq!(sim.output("g").unwrap(), bytes);
+}

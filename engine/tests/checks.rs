@@ -193,6 +193,35 @@ fn d14_the_write_guard_reports_every_nan_that_is_written() {
 }
 
 #[test]
+fn d14_nan_is_a_value_unless_the_profile_makes_it_a_fault() {
+    let nan = vec![copy("a", all(&S), all(&O))];
+    let go = |value: &str| {
+        let mut p = birsim_kernels::Profile::reference();
+        p.set("nan_write", value).unwrap();
+        loaded(Simulator::builder().profile(p), &module(storage(), nan.clone()))?.run().map(|_| ())
+    };
+    assert!(go("allow").is_ok());
+    let e = go("fault").unwrap_err();
+    assert_eq!(e.code(), Code::S017);
+    assert!(e.to_string().contains("a writes NaN in o"), "{e}");
+}
+
+#[test]
+fn d51_floating_point_exceptions_do_not_trap() {
+    // Division by zero, overflow and invalid operations give their IEEE results; the check names the first one.
+    let storage = || vec![X.record(), S.record(), R.record(), O.record(), I.record()];
+    let list = || vec![copy("a", all(&X), all(&S)), reciprocal("b", &S, &R), copy("c", all(&R), all(&O))];
+    let mut sim = loaded(Simulator::builder(), &module(storage(), list())).unwrap();
+    bind(&mut sim, "x", &vec![0.0; (X.4 * X.5) as usize]);
+    sim.run().unwrap();
+    assert!(floats(&mut sim, "o").iter().all(|v| *v == f32::INFINITY));
+    let mut sim = loaded(Simulator::builder().checks([Check::Nan]), &module(storage(), list())).unwrap();
+    bind(&mut sim, "x", &vec![0.0; (X.4 * X.5) as usize]);
+    let e = sim.run().unwrap_err();
+    assert!(e.to_string().contains("b makes inf in r"), "{e}");
+}
+
+#[test]
 fn descriptors_of_a_trigger_are_observed() {
     let mut m = module(
         storage(),

@@ -3,6 +3,7 @@
 mod common;
 
 use birsim_engine::{Code, MemMode, Simulator, TensorMap};
+use birsim_kernels::Profile;
 use common::*;
 use serde_json::{Value as Json, json};
 
@@ -85,14 +86,83 @@ fn matmul(name: &str, at: i64, flag: u8, region: u8) -> Json {
 }
 
 fn products(list: Vec<Json>, attributes: Json) -> (Vec<f32>, Vec<String>) {
+    products_with(list, attributes, Profile::reference()).unwrap()
+}
+
+fn products_with(
+    list: Vec<Json>,
+    attributes: Json,
+    profile: Profile,
+) -> Result<(Vec<f32>, Vec<String>), birsim_engine::Error> {
     let mut m = module(vec![I1.record(), W1.record(), PS.record()], list);
     m["functions"][0]["attributes"] = attributes;
-    let mut sim = loaded(Simulator::builder(), &m).unwrap();
+    let mut sim = loaded(Simulator::builder().profile(profile), &m)?;
     bind(&mut sim, "i1", &[1.0, 2.0]);
     bind(&mut sim, "w1", &[3.0]);
-    let s = sim.run().unwrap();
+    let s = sim.run()?;
     let notes = s.diagnostics.iter().filter(|d| d.code == "accumulate-unwritten").map(|d| d.message.clone()).collect();
-    (floats(&mut sim, "ps"), notes)
+    Ok((floats(&mut sim, "ps"), notes))
+}
+
+fn with(field: &str, value: &str) -> Profile {
+    let mut p = Profile::reference();
+    p.set(field, value).unwrap();
+    p
+}
+
+#[test]
+fn d17_a_group_head_clears_its_own_elements_or_whole_banks() {
+    let list = || vec![matmul("a", 0, 1, 0), matmul("b", 4, 1, 0), matmul("c", 0, 4, 0)];
+    let (own, _) = products_with(list(), json!({}), with("psum_clear", "elements")).unwrap();
+    assert_eq!((&own[..2], &own[4..6]), (&[6.0, 12.0][..], &[3.0, 6.0][..]));
+    let (banks, _) = products_with(list(), json!({}), with("psum_clear", "banks")).unwrap();
+    assert_eq!(banks, [3.0, 6.0, 0.0, 0.0, 3.0, 6.0, 0.0, 0.0], "the second head wiped the first group");
+}
+
+#[test]
+fn d39_only_the_matmul_family_sets_the_accumulate_mark() {
+    // A Memset writes the elements but leaves no mark, so the product that accumulates is written as it is.
+    let fill =
+        inst("f", "Memset", "DVE", json!([]), json!([all(&PS)]), json!({"mode": "Const", "constant": 0x4120_0000}));
+    let (got, notes) = products(vec![fill.clone(), matmul("m", 0, 4, 0)], json!({}));
+    assert_eq!(got, [3.0, 6.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0]);
+    assert_eq!(notes.len(), 1);
+    // A mark stays when another instruction overwrites the element: the product is added to what it wrote.
+    let (got, notes) = products(vec![matmul("a", 0, 1, 0), fill, matmul("m", 0, 4, 0)], json!({}));
+    assert_eq!(got[..3], [13.0, 16.0, 10.0]);
+    assert!(notes.is_empty());
+}
+
+#[test]
+fn a_matmul_without_flags_overwrites_or_adds() {
+    let list = || vec![matmul("a", 0, 1, 0), matmul("b", 0, 0, 0)];
+    assert_eq!(products_with(list(), json!({}), with("psum_idle", "overwrite")).unwrap().0[..2], [3.0, 6.0]);
+    assert_eq!(products_with(list(), json!({}), with("psum_idle", "add")).unwrap().0[..2], [6.0, 12.0]);
+}
+
+#[test]
+fn d33_hints_on_constant_operands_are_ignored_or_refused() {
+    for key in ["is_fmap_onezero", "is_weight_onezero"] {
+        let mut m = matmul("a", 0, 1, 0);
+        m[key] = json!(true);
+        let ignored = products_with(vec![m.clone()], json!({}), with("matmul_one_zero", "ignore")).unwrap();
+        assert_eq!(ignored.0[..2], [3.0, 6.0]);
+        let e = products_with(vec![m], json!({}), with("matmul_one_zero", "refuse")).unwrap_err();
+        assert_eq!(e.code(), Code::U002, "{key}");
+    }
+    assert!(products_with(vec![matmul("a", 0, 1, 0)], json!({}), with("matmul_one_zero", "refuse")).is_ok());
+}
+
+#[test]
+fn d47_psum_patterns_across_banks_are_refused_or_allowed() {
+    let list = vec![copy("c", part(&W, 0, &[[1024, 1], [1, 1024]]), all(&O))];
+    let m = module(vec![W.record(), O.record()], list);
+    let go = |value: &str| {
+        let mut sim = loaded(Simulator::builder().profile(with("psum_multibank", value)), &m)?;
+        sim.run().map(|_| ())
+    };
+    assert_eq!(go("refuse").unwrap_err().code(), Code::S015);
+    assert!(go("allow").is_ok());
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use crate::access::{Dst, Input};
 use crate::alu::{AluOp, FloatOp, float_op};
+use crate::cast::{decode_f32, encode_f32};
+use crate::profile::{EpilogueRounding, EpilogueSeed};
 use crate::{Code, Dtype, Error, Profile, Result};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -101,8 +103,8 @@ impl Epilogue<'_> {
         Ok(())
     }
 
-    /// The fold of one lane; `None` when the lane's values are not folded.
-    pub fn lane(&self, lane: usize) -> Option<LaneFold<'_>> {
+    /// The fold of one lane of an output of `dtype`; `None` when the lane's values are not folded.
+    pub fn lane(&self, lane: usize, dtype: Dtype) -> Option<LaneFold<'_>> {
         use EngineAccumulationType as E;
         let acc = match self.kind {
             E::Idle => return None,
@@ -111,7 +113,7 @@ impl Epilogue<'_> {
                 return None;
             }
             E::Accumulate | E::AddAccumulate => Some(self.state.get(lane)),
-            E::ZeroAccumulate => seed(self.op),
+            E::ZeroAccumulate => seed(self.op, self.profile.epilogue_seed),
             E::LoadAccumulate => match &self.init {
                 Some(Input::Imm(i)) => Some(i.as_f32()),
                 Some(Input::View(v)) => {
@@ -122,7 +124,9 @@ impl Epilogue<'_> {
                 None => None,
             },
         };
-        Some(LaneFold { state: self.state, lane, step: float_op(self.op, self.profile).ok()?, acc })
+        let rounds = self.profile.epilogue_rounding == EpilogueRounding::After;
+        let narrow = (rounds && dtype != Dtype::Float32 && !dtype.is_packed()).then_some((dtype, self.profile));
+        Some(LaneFold { state: self.state, lane, step: float_op(self.op, self.profile).ok()?, acc, narrow })
     }
 }
 
@@ -132,11 +136,24 @@ pub struct LaneFold<'a> {
     lane: usize,
     step: FloatOp,
     acc: Option<f32>,
+    /// Values are rounded to this dtype before they are folded.
+    narrow: Option<(Dtype, &'a Profile)>,
 }
 
 impl LaneFold<'_> {
     /// Folds further values, strictly in order.
     pub fn extend(&mut self, values: &[f32]) {
+        let Some((dtype, profile)) = self.narrow else { return self.fold(values) };
+        let (mut bytes, mut rounded) = ([0u8; 64 * 8], [0f32; 64]);
+        for part in values.chunks(64) {
+            let (bytes, rounded) = (&mut bytes[..part.len() * dtype.size()], &mut rounded[..part.len()]);
+            encode_f32(dtype, profile.fp8(), part, bytes);
+            decode_f32(dtype, bytes, rounded);
+            self.fold(rounded);
+        }
+    }
+
+    fn fold(&mut self, values: &[f32]) {
         self.acc = match (self.acc, values) {
             (Some(acc), _) => Some(self.step.fold(acc, values)),
             (None, [first, rest @ ..]) => Some(self.step.fold(*first, rest)),
@@ -151,8 +168,9 @@ impl LaneFold<'_> {
 }
 
 /// Start of `ZeroAccumulate`: the identity where the op has one, else the first value.
-fn seed(op: AluOp) -> Option<f32> {
+fn seed(op: AluOp, rule: EpilogueSeed) -> Option<f32> {
     match op {
+        AluOp::Max | AluOp::Min if rule == EpilogueSeed::Zero => Some(0.0),
         AluOp::Add | AluOp::Subtract | AluOp::AbsMax => Some(0.0),
         AluOp::Mult => Some(1.0),
         AluOp::Max => Some(f32::NEG_INFINITY),

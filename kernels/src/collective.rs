@@ -7,7 +7,8 @@
 use crate::access::{CHUNK, Dst, Src, chunks, for_lanes};
 use crate::agree::{Block, Linear, castable, read_as, shapes};
 use crate::alu::AluOp;
-use crate::cast::{check_unpacked, sse_max, sse_min};
+use crate::cast::{check_unpacked, ieee_max, ieee_min, sse_max, sse_min};
+use crate::profile::FloatMaxMin;
 use crate::{Code, Dtype, Error, Profile, Result};
 use std::ops::Range;
 
@@ -19,9 +20,12 @@ crate::named_enum! {
     }
 }
 
-fn fold(op: AluOp) -> Result<fn(f32, f32) -> f32> {
+fn fold(op: AluOp, profile: &Profile) -> Result<fn(f32, f32) -> f32> {
+    let ieee = profile.cce_max_min == FloatMaxMin::Ieee;
     Ok(match op {
         AluOp::Add => |acc, x| acc + x,
+        AluOp::Max if ieee => ieee_max,
+        AluOp::Min if ieee => ieee_min,
         // The accumulator is the second operand of the SSE rule: it wins on NaN and ties (ruling D15).
         AluOp::Max => |acc, x| sse_max(x, acc),
         AluOp::Min => |acc, x| sse_min(x, acc),
@@ -67,7 +71,7 @@ fn reduce(
     dst: &Dst,
     profile: &Profile,
 ) -> Result<()> {
-    let fold = fold(op)?;
+    let fold = fold(op, profile)?;
     first(ranks)?;
     check_unpacked(dst.dtype())?;
     castable(Dtype::Float32, dst.dtype(), profile)?;

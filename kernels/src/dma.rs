@@ -8,6 +8,7 @@ use crate::cast::dispatch::per_isa;
 use crate::cast::{self, MemoryReductionOp, check_unpacked};
 use crate::copy::copy;
 use crate::elementwise::Number;
+use crate::profile::{CceStart, ReplicateRows};
 use crate::{Code, Dtype, Error, Profile, Result};
 use std::sync::Arc;
 
@@ -96,7 +97,7 @@ fn permuted(pattern: &Pattern, axes: [usize; 4]) -> Result<Pattern> {
     Pattern::listed(pattern.dtype(), &nums, Arc::from(order))
 }
 
-/// Destination row r takes source row r mod rows (ruling D16).
+/// Destination row r takes source row r mod rows (ruling D16), or blocks of rows take the same one.
 pub fn replicate(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     castable(src.dtype(), dst.dtype(), profile)?;
     if dst.is_empty() {
@@ -106,11 +107,13 @@ pub fn replicate(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
         return Err(shapes("ins[0]", src, dst));
     }
     let (dtype, cfg) = (dst.dtype(), profile.fp8());
+    let cyclic = profile.replicate_rows == ReplicateRows::Cyclic;
+    let row = |lane: usize| if cyclic { lane % src.lanes() } else { lane * src.lanes() / dst.lanes() };
     for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
         let mut block = Block::new();
         chunks(dst.lane_len(), |start, n| {
             let bytes = block.bytes(n, dtype);
-            read_as(src, lane % src.lanes(), start, dtype, cfg, bytes);
+            read_as(src, row(lane), start, dtype, cfg, bytes);
             dst.scatter(lane, start, bytes);
             Ok(())
         })
@@ -133,7 +136,9 @@ pub struct Cce<'a> {
 pub fn cce(p: &Cce, sources: &[Src], dst: &Dst, profile: &Profile) -> Result<()> {
     let op = match p.op {
         AluOp::Add => None,
-        AluOp::Max | AluOp::Min => Some(float_op(p.op, profile)?),
+        AluOp::Max | AluOp::Min => {
+            Some(float_op(p.op, &Profile { float_max_min: profile.cce_max_min, ..profile.clone() })?)
+        }
         other => {
             return Err(Error::new(Code::S006, "an in-flight reduction knows add, max and min").received(other));
         }
@@ -154,6 +159,7 @@ pub fn cce(p: &Cce, sources: &[Src], dst: &Dst, profile: &Profile) -> Result<()>
         castable(Dtype::Float32, dst.dtype(), profile).map_err(|e| e.operand("outs[0]"))?;
         from.push(Linear::new(&name, s, dst)?);
     }
+    let from_first = profile.cce_start == CceStart::First;
     let elements = dst.len().saturating_mul(from.len());
     // The destination itself can be the accumulator, when nothing else reads it and nothing is rounded on the way.
     let apart = dst.dtype() == Dtype::Float32 && sources.iter().all(|s| !dst.starts_at(s));
@@ -167,6 +173,16 @@ pub fn cce(p: &Cce, sources: &[Src], dst: &Dst, profile: &Profile) -> Result<()>
             let buf: &mut [f32] = bytemuck::cast_slice_mut(input.bytes(n, Dtype::Float32));
             let second: &mut [f32] = bytemuck::cast_slice_mut(other.bytes(n, Dtype::Float32));
             match op {
+                None if from_first => {
+                    for (k, s) in from.iter().enumerate() {
+                        let input = s.floats(lane, start, &mut *buf);
+                        match factor(k) {
+                            c if k > 0 => add_scaled(acc, (input, c), None, false),
+                            Some(c) => acc.iter_mut().zip(input).for_each(|(a, x)| *a = c * x),
+                            None => acc.copy_from_slice(input),
+                        }
+                    }
+                }
                 // Two sources at a time halve the walks over the accumulator; its order stays.
                 None => {
                     for (j, pair) in from.chunks(2).enumerate() {

@@ -4,6 +4,7 @@ use crate::access::{CHUNK, Dst, Imm, Src, chunks};
 use crate::agree::{castable, each_lane, merge, read_as, repeat, same_shape, scalar_as};
 use crate::alu::AluOp;
 use crate::cast::{self, dispatch::per_isa};
+use crate::profile::IotaOrder;
 use crate::{Code, Dtype, Error, Profile, Result};
 use arrayvec::ArrayVec;
 
@@ -33,7 +34,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(p: &Affine, lanes: usize, lane_len: usize) -> Result<Self> {
+    fn new(p: &Affine, lanes: usize, lane_len: usize, profile: &Profile) -> Result<Self> {
         if p.pattern.len() > MAX_DIMS {
             return Err(Error::new(Code::J008, "an affine pattern has at most eight pairs").received(p.pattern.len()));
         }
@@ -43,9 +44,15 @@ impl Walk {
             return Err(Error::new(Code::S002, "the affine pattern and the result differ in their number of elements")
                 .received(format!("{count} values for {lanes} x {lane_len} elements")));
         }
+        let mut pattern: ArrayVec<(i64, u32), MAX_DIMS> = p.pattern.iter().copied().collect();
+        // The innermost three dimensions are Z, Y and X.
+        if profile.iota_order == IotaOrder::Wyzx && pattern.len() >= 3 {
+            let n = pattern.len();
+            pattern.swap(n - 3, n - 2);
+        }
         Ok(Walk {
             base: p.base as i32,
-            dims: p.pattern.iter().filter(|(_, n)| *n != 1).map(|(s, n)| (*s as i32, *n as usize)).collect(),
+            dims: pattern.iter().filter(|(_, n)| *n != 1).map(|(s, n)| (*s as i32, *n as usize)).collect(),
             channel: p.channel_multiplier as i32,
             whole,
             lane_len,
@@ -79,7 +86,7 @@ impl Walk {
 /// Writes the affine value of every element: an int32, then cast to the destination (`alu-ops.md` 6.11).
 pub fn iota(p: &Affine, dst: &Dst, profile: &Profile) -> Result<()> {
     castable(Dtype::Int32, dst.dtype(), profile)?;
-    let walk = Walk::new(p, dst.lanes(), dst.lane_len())?;
+    let walk = Walk::new(p, dst.lanes(), dst.lane_len(), profile)?;
     each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [values, hub]| {
         chunks(dst.lane_len(), |start, n| {
             let values = bytemuck::cast_slice_mut(values.bytes(n, Dtype::Int32));
@@ -118,7 +125,7 @@ pub fn affine_select(p: &AffineSelect, src: &Src, dst: &Dst, profile: &Profile) 
     same_shape("ins[0]", src, dst)?;
     castable(src.dtype(), dst.dtype(), profile)?;
     check_compare("TensorScalarAffineSelect", p.compare_op)?;
-    let walk = Walk::new(&p.value, dst.lanes(), dst.lane_len())?;
+    let walk = Walk::new(&p.value, dst.lanes(), dst.lane_len(), profile)?;
     let (dtype, cfg) = (dst.dtype(), profile.fp8());
     let fill = scalar_as(Imm::f32(p.fill_value), dtype, profile)?;
     let fill = &fill[..dtype.size()];

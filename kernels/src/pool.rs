@@ -2,6 +2,7 @@
 
 use crate::access::{CHUNK, Dst, Src, for_lane_ranges};
 use crate::cast::{check_cast, check_unpacked};
+use crate::profile::{PoolAverage, PoolOrder};
 use crate::{Code, Dtype, Error, Profile, Result};
 
 crate::named_enum! {
@@ -51,7 +52,7 @@ pub fn pool(func: PoolFunctionType, src: &Src, dst: &Dst, profile: &Profile) -> 
                     for (o, w) in out.iter_mut().zip(data.chunks_exact(window)) {
                         let mut acc = Window::new(func);
                         acc.extend(w);
-                        *o = acc.finish(window);
+                        *o = acc.finish(window, profile);
                     }
                 } else {
                     let mut acc = Window::new(func);
@@ -62,7 +63,7 @@ pub fn pool(func: PoolFunctionType, src: &Src, dst: &Dst, profile: &Profile) -> 
                         acc.extend(&data[..n]);
                         at += n;
                     }
-                    out[0] = acc.finish(window);
+                    out[0] = acc.finish(window, profile);
                 }
                 dst.write_f32(lane, row, &out[..count], profile.fp8());
                 row += count;
@@ -105,16 +106,24 @@ impl Window {
         }
     }
 
-    fn finish(self, window: usize) -> f32 {
+    fn finish(self, window: usize, profile: &Profile) -> f32 {
         match self {
             Window::Max(acc) => acc,
-            Window::Avg { lanes, tail, tail_len } => average(lanes, &tail[..tail_len], window),
+            Window::Avg { lanes, tail, tail_len } => average(lanes, &tail[..tail_len], window, profile),
         }
     }
 }
 
 /// Ruling D25: four partial sums, (s0 + s2) + (s1 + s3), the tail in order, times the double 1 / N, narrowed once.
-fn average(s: [f32; 4], tail: &[f32], window: usize) -> f32 {
-    let sum = tail.iter().fold((s[0] + s[2]) + (s[1] + s[3]), |a, x| a + x);
-    (f64::from(sum) * (1.0 / window as f64)) as f32
+fn average(s: [f32; 4], tail: &[f32], window: usize, profile: &Profile) -> f32 {
+    let quads = match profile.pool_order {
+        PoolOrder::Halves => (s[0] + s[2]) + (s[1] + s[3]),
+        PoolOrder::Pairs => (s[0] + s[1]) + (s[2] + s[3]),
+    };
+    let sum = tail.iter().fold(quads, |a, x| a + x);
+    match profile.pool_average {
+        PoolAverage::ReciprocalF64 => (f64::from(sum) * (1.0 / window as f64)) as f32,
+        PoolAverage::ReciprocalF32 => sum * (1.0 / window as f64) as f32,
+        PoolAverage::Divide => sum / window as f32,
+    }
 }

@@ -6,6 +6,7 @@ use crate::agree::{castable, each_lane, merge, read_as, repeat, same_shape, scal
 use crate::alu::AluOp;
 use crate::cast::{check_unpacked, dispatch::per_isa};
 use crate::iota::{and_compare, check_compare};
+use crate::profile::RangeCompares;
 use crate::{Code, Dtype, Error, Profile, Result};
 
 /// Fields and optional operands of RangeSelect.
@@ -59,13 +60,20 @@ pub fn range_select(
     }
     let fill = scalar_as(Imm::f32(p.fill_value), dtype, profile)?;
     let fill = &fill[..dtype.size()];
+    let by_value = profile.range_select_compares == RangeCompares::Value;
+    if by_value {
+        check_unpacked(src.dtype()).map_err(|e| e.operand("ins[0]"))?;
+    }
     each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [index, input, result]| {
         let (lo, hi) = (bound(bound0, lane), bound(bound1, lane));
-        let mut fold = p.epilogue.as_ref().and_then(|e| e.lane(lane));
+        let mut fold = p.epilogue.as_ref().and_then(|e| e.lane(lane, dtype));
         let mut take = [false; CHUNK];
         chunks(dst.lane_len(), |start, n| {
             let index: &mut [f32] = bytemuck::cast_slice_mut(index.bytes(n, Dtype::Float32));
-            positions(p.base.wrapping_add(start as i64), index);
+            match by_value {
+                true => src.read_f32(lane, start, index),
+                false => positions(p.base.wrapping_add(start as i64), index),
+            }
             take[..n].fill(true);
             and_compare(p.compare_op0, index, lo, &mut take[..n]);
             and_compare(p.compare_op1, index, hi, &mut take[..n]);

@@ -3,7 +3,7 @@
 use crate::access::{CHUNK, Dst, Src, for_lane_ranges};
 use crate::alu::{AluOp, address_op, average_op, float_op, int_op};
 use crate::cast::{check_cast, check_unpacked};
-use crate::elementwise::{Number, NumericPath, narrow_wrap, tensor_reduce_path, wrap_32};
+use crate::elementwise::{Number, NumericPath, hub, narrow_wrap, tensor_reduce_path, wrap_32};
 use crate::{Code, Dtype, Error, Profile, Result};
 
 mod fold;
@@ -74,14 +74,18 @@ fn reduce(p: &TensorReduce, src: &Src, dst: &Dst, profile: &Profile) -> Result<(
         }
         NumericPath::Int => {
             check_cast(Dtype::Int32, dst.dtype(), profile)?;
-            let op = int_op(p.op).map_err(unsupported)?;
-            let accumulate = p.accumulate.map(int_op).transpose()?;
+            if hub::wanted(profile) && p.accumulate.is_none() {
+                let p = TensorReduce { on_pool: false, ..*p };
+                return hub::run(src, [None, None], dst, profile, |src, _, dst, profile| reduce(&p, src, dst, profile));
+            }
+            let op = int_op(p.op).map_err(unsupported)?.under(profile);
+            let accumulate = p.accumulate.map(|op| Ok(int_op(op)?.under(profile))).transpose()?;
             let rows = rows(p, src, dst)?;
             Fold { op, seed: |x: i32| x, finish: |_: &mut [i32]| {} }.run(p, rows, accumulate, src, dst, profile)
         }
         NumericPath::Address => {
-            let op = address_op(p.op).map_err(unsupported)?;
-            let accumulate = p.accumulate.map(address_op).transpose()?;
+            let op = address_op(p.op).map_err(unsupported)?.under(profile);
+            let accumulate = p.accumulate.map(|op| Ok(address_op(op)?.under(profile))).transpose()?;
             let rows = rows(p, src, dst)?;
             let wrap = narrow_wrap(&[src.dtype()], dst.dtype());
             let finish = move |out: &mut [i64]| {

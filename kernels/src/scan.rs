@@ -4,6 +4,7 @@ use crate::access::{CHUNK, Dst, Input, Src, chunks, for_lane_ranges};
 use crate::accumulate::{EngineAccumulationType, Epilogue};
 use crate::alu::{AluOp, FloatOp, FloatVisitor, float_op};
 use crate::cast::{check_cast, check_unpacked};
+use crate::profile::{CacheStage, CacheStart};
 use crate::{Code, Dtype, Error, Profile, Result};
 
 crate::named_enum! {
@@ -66,7 +67,7 @@ pub fn tensor_tensor_scan(
     for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |range| {
         let (mut a, mut b) = ([0f32; CHUNK], [0f32; CHUNK]);
         for lane in range {
-            let mut fold = epilogue.and_then(|e| e.lane(lane));
+            let mut fold = epilogue.and_then(|e| e.lane(lane, dst.dtype()));
             let mut state = initial.get(lane);
             chunks(dst.lane_len(), |at, n| {
                 let (a, b) = (&mut a[..n], &mut b[..n]);
@@ -117,7 +118,7 @@ pub fn tensor_scalar_cache(
                 .received(p.acc)
                 .operand("ins[2]"));
         }
-        (_, None) => Column::Value(start_of(p.op1)),
+        (_, None) => Column::Value(start_of(p.op1, profile.cache_start)),
     };
     for_lane_ranges(dst.lanes(), src.len(), dst.pattern().lanes_disjoint(), |range| {
         let mut a = [0f32; CHUNK];
@@ -128,6 +129,10 @@ pub fn tensor_scalar_cache(
                 let a = &mut a[..n];
                 src.read_f32(lane, at, a);
                 match s {
+                    Some(second) if profile.cache_stage == CacheStage::First => {
+                        let reverse = [p.reverse0, p.reverse1];
+                        cache = op0.visit(Outer { op1, then: CacheFirst { reverse, state: cache, values: a, second } });
+                    }
                     Some(s) => {
                         op0.apply_scalar(a, s, p.reverse0);
                         cache = op1.visit(Prefix { reverse: p.reverse1, state: cache, values: a });
@@ -199,8 +204,9 @@ fn check_shape(src: &Src, dst: &Dst, written: usize, name: &str) -> Result<()> {
 
 /// Where the cache starts without an immediate (ruling D6): 0 for add and subtract, else the identity of the operation,
 /// or 0 when it has none.
-fn start_of(op: AluOp) -> f32 {
+fn start_of(op: AluOp, rule: CacheStart) -> f32 {
     match op {
+        _ if rule == CacheStart::Zero => 0.0,
         AluOp::Mult | AluOp::Divide | AluOp::Pow | AluOp::LogicalAnd => 1.0,
         AluOp::Max => f32::NEG_INFINITY,
         AluOp::Min | AluOp::AbsMin => f32::INFINITY,
@@ -269,6 +275,26 @@ impl Chain for Cache<'_> {
         for x in self.values {
             let v = if self.reverse[0] { f(state, *x) } else { f(*x, state) };
             state = if self.reverse[1] { g(state, v) } else { g(v, state) };
+            *x = state;
+        }
+        state
+    }
+}
+
+/// state = g(f(x, state), second), the simulator page's reading of `alu-ops.md` 6.8.
+struct CacheFirst<'a> {
+    reverse: [bool; 2],
+    state: f32,
+    values: &'a mut [f32],
+    second: f32,
+}
+
+impl Chain for CacheFirst<'_> {
+    fn run(self, f: impl Fn(f32, f32) -> f32 + Copy, g: impl Fn(f32, f32) -> f32 + Copy) -> f32 {
+        let mut state = self.state;
+        for x in self.values {
+            let v = if self.reverse[0] { f(state, *x) } else { f(*x, state) };
+            state = if self.reverse[1] { g(self.second, v) } else { g(v, self.second) };
             *x = state;
         }
         state

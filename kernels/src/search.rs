@@ -4,6 +4,7 @@
 use crate::access::{CHUNK, Dst, Src, chunks, for_lanes};
 use crate::agree::{castable, same_shape, shapes};
 use crate::cast::{self, check_unpacked, dispatch::per_isa};
+use crate::profile::MaxTies;
 use crate::{Code, Dtype, Error, Profile, Result};
 use std::ops::RangeInclusive;
 
@@ -41,12 +42,16 @@ pub fn max8(data: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     check_data("ins[0]", data)?;
     check_slots("outs[0]", dst.lanes(), dst.lane_len(), data)?;
     castable(Dtype::Float32, dst.dtype(), profile)?;
+    let displaces = profile.max_ties == MaxTies::Displace;
     for_lanes(data.lanes(), data.len(), dst.pattern().lanes_disjoint(), |lane| {
         let mut top = Top::default();
         let mut values = [0f32; CHUNK];
         chunks(data.lane_len(), |start, n| {
             data.read_f32(lane, start, &mut values[..n]);
-            values[..n].iter().for_each(|v| top.insert(*v));
+            match displaces {
+                true => values[..n].iter().for_each(|v| top.insert_before_equals(*v)),
+                false => values[..n].iter().for_each(|v| top.insert(*v)),
+            }
             Ok(())
         })?;
         dst.write_f32(lane, 0, &top.slots, profile.fp8());
@@ -73,6 +78,22 @@ impl Top {
         let mut carry = value;
         for slot in &mut self.slots[..self.filled] {
             if carry > *slot {
+                std::mem::swap(slot, &mut carry);
+            }
+        }
+        if self.filled < SLOTS {
+            self.slots[self.filled] = carry;
+            self.filled += 1;
+        }
+    }
+}
+
+impl Top {
+    /// As `insert`, but an equal value takes the slot and moves the old one on.
+    fn insert_before_equals(&mut self, value: f32) {
+        let mut carry = value;
+        for slot in &mut self.slots[..self.filled] {
+            if carry >= *slot {
                 std::mem::swap(slot, &mut carry);
             }
         }

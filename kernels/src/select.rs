@@ -5,6 +5,7 @@ use crate::accumulate::Epilogue;
 use crate::agree::{Value, each_lane, merge, same_shape};
 use crate::cast::dispatch::per_isa;
 use crate::cast::{check_unpacked, decode_f32};
+use crate::profile::PredicateTest;
 use crate::{Code, Dtype, Error, Profile, Result};
 
 /// out = predicate ? on_true : on_false. The predicate is exactly 0 or 1 (`alu-ops.md` 6.9).
@@ -59,11 +60,16 @@ pub fn copy_predicated(p: &CopyPredicated, predicate: &Src, src: &Input, dst: &D
         e.check(dst.lanes())?;
         check_unpacked(dtype).map_err(|e| e.operand("outs[0]"))?;
     }
+    let by_value = profile.predicate_test == PredicateTest::Value;
     each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [a, b]| {
         let mut take = [false; CHUNK];
-        let mut fold = p.epilogue.as_ref().and_then(|e| e.lane(lane));
+        let mut fold = p.epilogue.as_ref().and_then(|e| e.lane(lane, dtype));
         chunks(dst.lane_len(), |start, n| {
-            widened(predicate, lane, start, &mut take[..n]);
+            if by_value {
+                values_differ_from_zero(predicate, lane, start, &mut take[..n]);
+            } else {
+                widened(predicate, lane, start, &mut take[..n]);
+            }
             if p.reverse_pred {
                 take[..n].iter_mut().for_each(|t| *t = !*t);
             }
@@ -121,6 +127,16 @@ per_isa! {
 fn nonzero_body(bytes: &[u8], take: &mut [bool]) {
     for (t, b) in take.iter_mut().zip(bytes) {
         *t = *b != 0;
+    }
+}
+
+/// The other predicate test: the element's value is not zero; a NaN is not.
+fn values_differ_from_zero(predicate: &Src, lane: usize, start: usize, take: &mut [bool]) {
+    let mut hub = [0f32; CHUNK];
+    let hub = &mut hub[..take.len()];
+    predicate.read_f32(lane, start, hub);
+    for (t, v) in take.iter_mut().zip(hub) {
+        *t = *v != 0.0;
     }
 }
 

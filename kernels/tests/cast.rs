@@ -150,7 +150,7 @@ const NARROW: [Dtype; 6] =
     [Dtype::Float8e3, Dtype::Float8e4, Dtype::Float8E4m3fn, Dtype::Float8e5, Dtype::Float16, Dtype::Bfloat16];
 
 const CONFIGS: [Fp8Config; 4] =
-    [Fp8Config::DEFAULT, Fp8Config::ACCUMULATE, Fp8Config::QUANTIZE, Fp8Config { saturate: false, suppress_nan: true }];
+    [Fp8Config::DEFAULT, Fp8Config::ACCUMULATE, Fp8Config::QUANTIZE, Fp8Config::new(false, true)];
 
 #[test]
 fn every_code_decodes_and_comes_back() {

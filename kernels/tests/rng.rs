@@ -64,16 +64,16 @@ fn uniform_values_use_the_low_23_bits() {
 #[test]
 fn d07_random_fills_take_the_low_bytes_of_each_draw() {
     let mut words = Tensor::filled(Dtype::Uint32, &[1, 4], 0);
-    memset_random_host(&mut Mt19937_64::default(), &words.dst()).unwrap();
+    memset_random_host(&mut Mt19937_64::default(), &words.dst(), &Profile::reference()).unwrap();
     assert_eq!(words.values::<u32>(), [0x6ee5e2d6, 0xb92502a8, 0x0e5e7b0a, 0x8a1ad34e]);
     let mut bytes = Tensor::filled(Dtype::Uint8, &[2, 2], 0);
-    memset_random_host(&mut Mt19937_64::default(), &bytes.dst()).unwrap();
+    memset_random_host(&mut Mt19937_64::default(), &bytes.dst(), &Profile::reference()).unwrap();
     assert_eq!(bytes.bytes, [0xd6, 0xa8, 0x0a, 0x4e]);
     let mut halves = Tensor::filled(Dtype::Float16, &[4, 1], 0);
-    memset_random_host(&mut Mt19937_64::default(), &halves.dst()).unwrap();
+    memset_random_host(&mut Mt19937_64::default(), &halves.dst(), &Profile::reference()).unwrap();
     assert_eq!(halves.values::<u16>(), [0xe2d6, 0x02a8, 0x7b0a, 0xd34e]);
     let mut longs = Tensor::filled(Dtype::Int64, &[1, 2], 0);
-    memset_random_host(&mut Mt19937_64::default(), &longs.dst()).unwrap();
+    memset_random_host(&mut Mt19937_64::default(), &longs.dst(), &Profile::reference()).unwrap();
     assert_eq!(longs.values::<u64>(), [0xc151df7d6ee5e2d6, 0xa3978fb9b92502a8]);
 }
 
@@ -100,21 +100,21 @@ fn pool_fills_advance_the_state_of_each_partition() {
 fn d08_rand_maps_the_state_words_per_algorithm() {
     let mut t = Tensor::filled(Dtype::Uint32, &[2, 3], 0);
     let mut states = [[0, 9, 9, 9, 9, 9], [1, 9, 9, 9, 9, 9]];
-    rand(RandomAlgorithmKind::Lfsr, &mut states, &t.dst()).unwrap();
+    rand(RandomAlgorithmKind::Lfsr, &mut states, &t.dst(), &Profile::reference()).unwrap();
     assert_eq!(t.values::<u32>(), [3, 6, 13, 3, 6, 13]);
     assert_eq!(states, [[13, 9, 9, 9, 9, 9]; 2]);
 
     let mut t = Tensor::filled(Dtype::Uint32, &[1, 2], 0);
     let mut states = [[0x15414a94, 0x977afd80, 7, 7, 7, 7]];
-    rand(RandomAlgorithmKind::Pcg32, &mut states, &t.dst()).unwrap();
+    rand(RandomAlgorithmKind::Pcg32, &mut states, &t.dst(), &Profile::reference()).unwrap();
     assert_eq!(t.values::<u32>(), [0xc2f57bd6, 0x6b07c4a9]);
     assert_eq!(states[0][2..], [7; 4]);
-    rand(RandomAlgorithmKind::Pcg32, &mut states, &t.dst()).unwrap();
+    rand(RandomAlgorithmKind::Pcg32, &mut states, &t.dst(), &Profile::reference()).unwrap();
     assert_eq!(t.values::<u32>(), [0x72b7b29b, 0x44215383]);
 
     let mut t = Tensor::filled(Dtype::Uint32, &[1, 5], 0);
     let mut states = [[u32::MAX, u32::MAX, 0, 0, 5, 6]];
-    rand(RandomAlgorithmKind::Philox1, &mut states, &t.dst()).unwrap();
+    rand(RandomAlgorithmKind::Philox1, &mut states, &t.dst(), &Profile::reference()).unwrap();
     let first = philox_4x32_10([u32::MAX, u32::MAX, 0, 0], [5, 6]);
     let second = philox_4x32_10([0, 0, 1, 0], [5, 6]);
     assert_eq!(t.values::<u32>(), [first[0], first[1], first[2], first[3], second[0]]);
@@ -185,7 +185,10 @@ fn states_of_the_wrong_size_are_refused() {
     assert_eq!(rng.gen1(120, 9).unwrap_err().code(), Code::S008);
     assert_eq!(rng.gen2(usize::MAX, 2).unwrap_err().code(), Code::S008);
     let mut t = Tensor::filled(Dtype::Uint32, &[2, 2], 0);
-    assert_eq!(rand(RandomAlgorithmKind::Lfsr, &mut [[1; 6]], &t.dst()).unwrap_err().code(), Code::S002);
+    assert_eq!(
+        rand(RandomAlgorithmKind::Lfsr, &mut [[1; 6]], &t.dst(), &Profile::reference()).unwrap_err().code(),
+        Code::S002
+    );
 }
 
 #[test]
@@ -252,7 +255,7 @@ fn many_draws_at_a_time_are_the_draws_one_by_one() {
             for dtype in [Dtype::Uint8, Dtype::Uint16, Dtype::Uint32, Dtype::Uint64] {
                 let mut states = [first, [3; 6]];
                 let mut y = Tensor::filled(dtype, &[2, len], 0);
-                rand(kind, &mut states, &y.dst()).unwrap();
+                rand(kind, &mut states, &y.dst(), &Profile::reference()).unwrap();
                 let per = if dtype.size() == 8 { 2 } else { 1 };
                 for (lane, start) in [first, [3; 6]].into_iter().enumerate() {
                     let (draws, end) = serial(kind, start, len as usize * per);

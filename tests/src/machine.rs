@@ -7,7 +7,7 @@ use birsim_engine::ir::{
 };
 use birsim_engine::world::{Program, RegisterFile};
 use birsim_engine::{Error, Limits, Schedule, Simulator};
-use birsim_kernels::Dtype;
+use birsim_kernels::{Dtype, Profile};
 
 /// A row of 64 float32 cells that start as 0.
 pub fn cells() -> Storage {
@@ -66,8 +66,19 @@ pub struct Done {
 impl Done {
     /// Runs a program under one schedule, with limits that end what would not end by itself.
     pub fn with(m: &Module, schedule: Schedule) -> Self {
+        Done::under(m, schedule, Profile::reference())
+    }
+
+    /// As [`Done::with`], under the choices of a profile.
+    pub fn under(m: &Module, schedule: Schedule, profile: Profile) -> Self {
         let limits = Limits { max_instructions: Some(100_000), ..Limits::default() };
-        let mut sim = Simulator::builder().threads(1).schedule(schedule).limits(limits).build().expect("a simulator");
+        let mut sim = Simulator::builder()
+            .threads(1)
+            .schedule(schedule)
+            .limits(limits)
+            .profile(profile)
+            .build()
+            .expect("a simulator");
         let mut outcome = sim.load(m);
         if outcome.is_ok() && sim.tensors().iter().any(|t| t.name == "cells") {
             outcome = sim.bind("cells", &[0; 256]);

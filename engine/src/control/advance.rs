@@ -7,6 +7,10 @@ use crate::world::expr::Env;
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::Named;
+use birsim_kernels::profile::{BreakGoes, Guard, Leftover, ReturnSemaphores, StrideZero};
+
+/// Calls that may be active at a time where nested ones are allowed.
+const MAX_CALLS: usize = 256;
 
 /// The components control reads and writes.
 pub struct Flow<'a> {
@@ -119,7 +123,8 @@ impl Flow<'_> {
                     _ => None,
                 };
                 let op = op.ok_or_else(|| Error::new(Code::J003, "the key comp_op is missing").operand("comp_op"))?;
-                let taken = super::branch::taken(self.program, inst, op, &self.env())?;
+                let taken =
+                    super::branch::taken(self.program, inst, op, self.settings.profile.branch_dtypes, &self.env())?;
                 let target = if taken { on_true } else { on_false };
                 self.pc.next = target.map_or(Next::FallThrough, Next::Block);
             }
@@ -127,8 +132,10 @@ impl Flow<'_> {
             Control::Return => {
                 self.pc.next = Next::Return;
                 // The whole bank is wiped (ruling D41).
-                self.semaphores.fill(SemValue(0));
-                self.touched.fill(Touched(false));
+                if self.settings.profile.return_semaphores == ReturnSemaphores::Wipe {
+                    self.semaphores.fill(SemValue(0));
+                    self.touched.fill(Touched(false));
+                }
             }
             Control::Exit => {
                 self.pc.next = Next::Exit;
@@ -186,6 +193,9 @@ impl Flow<'_> {
                 let env = self.env();
                 let (value, ub) = (lb.eval(&env)?, ub.eval(&env)?);
                 let stride = match stride.eval(&env)? {
+                    0 if !degenerate && self.settings.profile.loop_stride_zero == StrideZero::Refuse => {
+                        return Err(Error::new(Code::J011, "the stride of a loop is zero").received(0));
+                    }
                     0 => 1,
                     s if s < 0 => {
                         return Err(Error::new(Code::J011, "the stride of a loop is not negative").received(s));
@@ -202,7 +212,11 @@ impl Flow<'_> {
             Control::DoWhile(_) => (inst.body.unwrap_or_default(), FrameKind::DoWhile),
             Control::Call { function, bindings } => {
                 let calls = self.pc.frames.iter().filter(|f| matches!(f.kind, FrameKind::Function { .. })).count();
-                if calls > 1 {
+                let most = match self.settings.profile.nested_calls {
+                    Guard::Refuse => 1,
+                    Guard::Allow => MAX_CALLS,
+                };
+                if calls > most {
                     return Err(Error::new(Code::S013, "a called function calls another one")
                         .received(&program.functions[*function as usize].name));
                 }
@@ -235,6 +249,7 @@ impl Flow<'_> {
                 self.enter_position()
             }
             Next::Block(b) => self.jump(b),
+            Next::Break if self.settings.profile.break_goes == BreakGoes::NextBlock => self.fall_through(),
             Next::Break => match self.pc.frames.last().map(|top| matches!(top.kind, FrameKind::Function { .. })) {
                 Some(true) => self.fall_through(),
                 Some(false) => self.pop(),
@@ -377,11 +392,12 @@ impl Flow<'_> {
             .filter(|(_, (s, t))| s.0 != 0 && t.0)
             .map(|(id, (s, _))| format!("{id} = {}", s.0))
             .collect();
-        if left.is_empty() {
+        let rule = self.settings.profile.leftover_semaphores;
+        if left.is_empty() || rule == Leftover::Ignore && !self.settings.strict {
             return Ok(());
         }
         let message = format!("semaphores left non-zero at the end of the run: {}", left.join(", "));
-        if self.settings.strict {
+        if self.settings.strict || rule == Leftover::Fault {
             return Err(Error::new(Code::S005, message).advice("reset them, or run without --strict"));
         }
         self.run.note(Diagnostic { class: "warning", code: "semaphore-left", message, payload: None, tensor: None });

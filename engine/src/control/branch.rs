@@ -4,6 +4,7 @@ use crate::exec::{Scalars, read_register};
 use crate::ir::BranchCompare;
 use crate::world::{Inst, Opnd, Program};
 use crate::{Code, Error, Result};
+use birsim_kernels::profile::BranchDtypes;
 use birsim_kernels::{Dtype, Named};
 use std::cmp::Ordering;
 
@@ -11,7 +12,7 @@ use std::cmp::Ordering;
 const LAST_DTYPE: u8 = Dtype::Float32 as u8;
 
 /// Evaluates a CompareAndBranch. Unordered float comparisons are false, except NE.
-pub fn taken(program: &Program, inst: &Inst, op: BranchCompare, env: &Scalars) -> Result<bool> {
+pub fn taken(program: &Program, inst: &Inst, op: BranchCompare, dtypes: BranchDtypes, env: &Scalars) -> Result<bool> {
     let ins = program.ins(inst);
     let [lhs, rhs, ..] = ins else {
         return Err(Error::new(Code::J009, "a branch compares two operands").received(ins.len()));
@@ -21,14 +22,14 @@ pub fn taken(program: &Program, inst: &Inst, op: BranchCompare, env: &Scalars) -
         Opnd::Imm { imm, .. } => imm.dtype,
         _ => return Err(Error::new(Code::J009, "a branch compares a register").operand("ins[0]")),
     };
-    if dtype.ordinal() > LAST_DTYPE {
+    if dtypes == BranchDtypes::ToFloat32 && dtype.ordinal() > LAST_DTYPE {
         return Err(Error::new(Code::S007, "a branch compares dtypes up to float32").received(dtype));
     }
     if op == BranchCompare::Unsupported {
         return Err(Error::new(Code::S008, "the branch comparison is Unsupported").operand("comp_op"));
     }
     let (a, b) = (value(lhs, env)?, value(rhs, env)?);
-    let order = if dtype == Dtype::Float32 {
+    let order = if matches!(dtype, Dtype::Float32 | Dtype::Float32r) {
         f32::from_bits(a as u32).partial_cmp(&f32::from_bits(b as u32))
     } else if dtype.is_signed() {
         Some(cut(a, dtype).cmp(&cut(b, dtype)))

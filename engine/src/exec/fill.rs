@@ -6,6 +6,7 @@ use crate::ir::{Engine, MemsetMode, Value};
 use crate::{Code, Error, Result};
 use arrayvec::ArrayVec;
 use birsim_kernels::alu::AluOp;
+use birsim_kernels::profile::ChannelBase;
 use birsim_kernels::{fill, iota, rng};
 
 /// Memset (10).
@@ -22,7 +23,8 @@ pub fn memset(cx: &mut Cx) -> Result<()> {
         }
         MemsetMode::Random => {
             let dst = cx.dst(0)?;
-            rng::memset_random_host(cx.host_rng(), &dst)
+            let profile = cx.profile();
+            rng::memset_random_host(cx.host_rng(), &dst, profile)
         }
     }
 }
@@ -39,11 +41,20 @@ fn pattern(cx: &Cx, field: usize) -> Result<ArrayVec<(i64, u32), 8>> {
     Ok(out)
 }
 
+/// The base of an affine pattern; its partition term counts from the pattern's first partition (ruling D24), or from the
+/// machine's.
+fn base(cx: &Cx, base: i64, channel_multiplier: i64) -> Result<i64> {
+    Ok(match cx.profile().channel_base {
+        ChannelBase::Pattern => base,
+        ChannelBase::Machine => base.wrapping_add(channel_multiplier.wrapping_mul(cx.first_partition(0)? as i64)),
+    })
+}
+
 /// Iota (61).
 pub fn iota(cx: &mut Cx) -> Result<()> {
     let pattern = pattern(cx, f::Iota::pattern)?;
     let p = iota::Affine {
-        base: cx.int(f::Iota::base)?,
+        base: base(cx, cx.int(f::Iota::base)?, cx.int(f::Iota::channel_multiplier)?)?,
         pattern: &pattern,
         channel_multiplier: cx.int(f::Iota::channel_multiplier)?,
     };
@@ -55,7 +66,11 @@ pub fn affine_select(cx: &mut Cx) -> Result<()> {
     let pattern = pattern(cx, f::TensorScalarAffineSelect::pattern)?;
     let p = iota::AffineSelect {
         value: iota::Affine {
-            base: cx.int(f::TensorScalarAffineSelect::base)?,
+            base: base(
+                cx,
+                cx.int(f::TensorScalarAffineSelect::base)?,
+                cx.int(f::TensorScalarAffineSelect::channel_multiplier)?,
+            )?,
             pattern: &pattern,
             channel_multiplier: cx.int(f::TensorScalarAffineSelect::channel_multiplier)?,
         },

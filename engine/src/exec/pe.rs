@@ -11,6 +11,7 @@ use birsim_kernels::Dtype;
 use birsim_kernels::access::{Pair, Pattern};
 use birsim_kernels::matmul::{self, Matmult, PeLimits};
 use birsim_kernels::mx;
+use birsim_kernels::profile::{OneZeroHints, PsumClear, PsumIdle};
 
 /// Accumulation flag bits (`matmul-mx.md` 3.1).
 const START: i64 = 1;
@@ -30,6 +31,14 @@ pub fn matmult(cx: &mut Cx) -> Result<()> {
 
 /// Fields that the matmul family shares; they stand in the same order in every row of it.
 fn shared_fields(cx: &Cx) -> Result<Matmult> {
+    let hints = [f::Matmult::is_fmap_onezero, f::Matmult::is_weight_onezero];
+    if cx.profile().matmul_one_zero == OneZeroHints::Refuse {
+        for hint in hints {
+            if cx.flag(hint)? {
+                return Err(Error::new(Code::U002, "the meaning of the one-zero hints of a matmul is not published"));
+            }
+        }
+    }
     let out = cx.out_dtype(0)?;
     let level = u32::from(cx.m.settings.target.arch() as u8);
     Ok(Matmult {
@@ -65,6 +74,7 @@ pub(super) fn mac_mode(cx: &Cx, field: usize) -> Result<MacMode> {
     Ok(match flag {
         f if f & START != 0 => MacMode::Start,
         f if f & ACCUMULATE != 0 => MacMode::Accumulate,
+        _ if cx.profile().psum_idle == PsumIdle::Add => MacMode::Accumulate,
         _ => MacMode::Overwrite,
     })
 }
@@ -129,7 +139,7 @@ fn note_fresh(cx: &mut Cx, lo: usize, hi: usize) -> Result<()> {
 /// Clears the whole banks that a group head names: 2^region banks from the one the output starts in (rulings D17, D40).
 fn clear_region(cx: &mut Cx, field: usize) -> Result<()> {
     let region = cx.int_opt(field)?.unwrap_or(0);
-    if region == 0 {
+    if region == 0 && cx.profile().psum_clear == PsumClear::Elements {
         return Ok(());
     }
     let banks = u32::try_from(region).ok().and_then(|r| 1u64.checked_shl(r)).filter(|b| *b <= 8).ok_or_else(|| {

@@ -6,6 +6,7 @@ use crate::ir::{Engine, RandomAlgorithm};
 use crate::world::spawn::engine_index;
 use crate::{Code, Error, Result};
 use birsim_kernels::access::Input;
+use birsim_kernels::profile::RandGeneration;
 use birsim_kernels::rng::{self, Mt19937_64};
 
 /// Rand (60).
@@ -13,7 +14,8 @@ pub fn rand(cx: &mut Cx) -> Result<()> {
     let algorithm = cx.named::<RandomAlgorithm>(f::Rand::random_algorithm)?;
     let dst = cx.dst(0)?;
     let first = cx.first_partition(0)?;
-    rng::rand(algorithm, cx.rng().gen1(first, dst.lanes())?, &dst)
+    let profile = cx.profile();
+    rng::rand(algorithm, cx.rng().gen1(first, dst.lanes())?, &dst, profile)
 }
 
 /// Rand2 (97).
@@ -69,7 +71,11 @@ pub fn get_state(cx: &mut Cx) -> Result<()> {
 
 /// SetRandState (59): Pool is generation 1, DVE generation 2 (ruling D10).
 pub fn set_state(cx: &mut Cx) -> Result<()> {
-    let engine = cx.named_opt::<Engine>(f::SetRandState::rng_engine)?.unwrap_or(cx.inst.engine);
+    let named = match cx.profile().rand_generation {
+        RandGeneration::RngEngine => cx.named_opt::<Engine>(f::SetRandState::rng_engine)?,
+        RandGeneration::Engine => None,
+    };
+    let engine = named.unwrap_or(cx.inst.engine);
     let index = engine_index(engine);
     if let Some(words) = cx.array(0) {
         let words: Vec<u32> = words.iter().map(|w| w.bits as u32).collect();

@@ -7,7 +7,9 @@ use crate::memory::{resolve, resolve_open};
 use crate::world::compile::is_elementwise;
 use crate::world::{DynamicSpec, Opnd};
 use crate::{Code, Error, Result};
+use birsim_kernels::Dtype;
 use birsim_kernels::access::Pattern;
+use birsim_kernels::profile::{Guard, OffsetPolicy, OffsetUnit};
 
 /// A dynamic operand of the running instruction.
 #[derive(Clone, Debug)]
@@ -74,7 +76,8 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
     })?;
     let meta = &cx.m.program.locations[loc as usize];
     let place = &cx.m.places[loc as usize].0;
-    if spec.by_register && place.ty.is_dram() && !reads_dram_by_register(cx.inst.opcode) {
+    let guarded = cx.profile().dram_by_register == Guard::Refuse;
+    if guarded && spec.by_register && place.ty.is_dram() && !reads_dram_by_register(cx.inst.opcode) {
         return Err(Error::new(Code::S015, "this instruction cannot access DRAM through a register pattern")
             .received(cx.inst.opcode)
             .at(|p| p.tensor = Some(meta.name.to_string())));
@@ -82,9 +85,19 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
     let mut offset = cx.eval(&spec.offset)?;
     if let Some(scale) = &spec.operand_scale {
         let by = cx.eval(scale)?.checked_mul(offset_operand(cx)?);
+        let by = match (cx.profile().offset_unit, by) {
+            (OffsetUnit::Byte, Some(bytes)) => Some(whole_elements(bytes, spec.dtype)?),
+            (_, by) => by,
+        };
         offset = by
             .and_then(|b| b.checked_add(offset))
             .ok_or_else(|| Error::new(Code::S008, "the run-time offset leaves the 64-bit range").operand("ins[1]"))?;
+    }
+    if let Some(bytes) = &spec.bytes {
+        let by = whole_elements(cx.eval(bytes)?, spec.dtype)?;
+        offset = offset
+            .checked_add(by)
+            .ok_or_else(|| Error::new(Code::S008, "the run-time offset leaves the 64-bit range"))?;
     }
     if spec.absolute {
         let size = spec.dtype.size() as i64;
@@ -121,7 +134,17 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
 /// The instruction leaves out what lies outside its tensors (ruling D22).
 fn skips_outside(cx: &Cx) -> Result<bool> {
     let field = crate::ir::opcodes::dma::field::DMACopy::oob_is_err;
-    Ok(cx.inst.opcode == Opcode::DMACopy && cx.int_opt(field)? == Some(0))
+    let skips = cx.profile().scalar_offset_oob == OffsetPolicy::Skip;
+    Ok(skips && cx.inst.opcode == Opcode::DMACopy && cx.int_opt(field)? == Some(0))
+}
+
+/// A run-time offset in bytes as elements.
+fn whole_elements(bytes: i64, dtype: Dtype) -> Result<i64> {
+    let size = dtype.size() as i64;
+    if bytes % size != 0 {
+        return Err(Error::new(Code::S001, "the run-time offset in bytes is no whole element").received(bytes));
+    }
+    Ok(bytes / size)
 }
 
 fn is_plain_dma_copy(cx: &Cx) -> Result<bool> {

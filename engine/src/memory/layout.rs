@@ -6,6 +6,7 @@ use crate::{Code, Error, Result};
 use arrayvec::ArrayVec;
 use birsim_kernels::Dtype;
 use birsim_kernels::access::{MAX_PAIRS, Pair, Pattern};
+use birsim_kernels::profile::{Guard, PatternDtype, PatternPairs, Profile};
 
 /// Placement of a memory location.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,42 @@ pub struct LocationInfo {
     pub dtype: Dtype,
     /// Byte inside its PSUM bank that every row starts at; 0 elsewhere.
     pub bank_offset: u64,
+    /// Rules of its patterns.
+    pub rules: PlaceRules,
+}
+
+/// Choices of the profile that every pattern of a location is resolved under.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlaceRules {
+    /// The dtype of a pattern is that of its tensor (ruling D1).
+    pub one_dtype: bool,
+    /// A pattern has at most four pairs (ruling D26).
+    pub four_pairs: bool,
+    /// A pattern of PSUM may cross banks (ruling D47).
+    pub any_bank: bool,
+}
+
+impl PlaceRules {
+    /// The rules of a profile.
+    pub fn of(profile: &Profile) -> Self {
+        PlaceRules {
+            one_dtype: profile.pattern_dtype == PatternDtype::Refuse,
+            four_pairs: profile.pattern_pairs == PatternPairs::Four,
+            any_bank: profile.psum_multibank == Guard::Allow,
+        }
+    }
+
+    fn check(self, declared: Dtype, dtype: Dtype, ap: &[ApPair]) -> Result<()> {
+        if self.one_dtype && declared != dtype {
+            return Err(Error::new(Code::S007, format!("the pattern of a {declared} tensor has the dtype {dtype}"))
+                .received(dtype)
+                .advice("declare the tensor in that dtype, or run without --strict and pattern_dtype=refuse"));
+        }
+        if self.four_pairs && ap.len() > 4 {
+            return Err(Error::new(Code::J008, "an access pattern has at most four pairs").received(ap.len()));
+        }
+        Ok(())
+    }
 }
 
 impl LocationInfo {
@@ -82,6 +119,7 @@ impl LocationInfo {
 
 /// Resolves a pattern of a linear location without checking its bounds, for accesses that skip what lies outside.
 pub fn resolve_open(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Pattern> {
+    loc.rules.check(loc.dtype, dtype, ap)?;
     let size = dtype.size() as i64;
     if !loc.is_linear() {
         return Err(Error::new(Code::U002, "skipping out-of-bounds elements of an on-chip tensor is not modelled"));
@@ -102,6 +140,7 @@ pub fn resolve_open(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]
 /// `offset` and steps count elements of `dtype`; element e lies in row e div pitch, column e mod pitch. Fails with S001
 /// when an element lies outside the location, with J011 when `dtype` does not divide the row (ruling D1).
 pub fn resolve(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Pattern> {
+    loc.rules.check(loc.dtype, dtype, ap)?;
     let size = dtype.size() as u64;
     if !loc.row_bytes.is_multiple_of(size) {
         return Err(Error::new(Code::J011, format!("the row of the tensor is not a whole number of {dtype} elements"))
@@ -161,7 +200,7 @@ pub fn resolve(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> 
 
 /// A pattern of PSUM stays in one bank (ruling D47).
 fn check_bank(loc: &LocationInfo, size: u64, offset: i64, ap: &[ApPair]) -> Result<()> {
-    if loc.bank_offset + loc.row_bytes <= PSUM_BANK_BYTES {
+    if loc.rules.any_bank || loc.bank_offset + loc.row_bytes <= PSUM_BANK_BYTES {
         return Ok(());
     }
     // The pattern is inside the location, so nothing here leaves 64 bits. Pairs that step whole rows keep the column.
@@ -240,6 +279,7 @@ mod tests {
             ty: MemoryType::Sb,
             dtype: Dtype::Float32,
             bank_offset: 0,
+            rules: PlaceRules::default(),
         }
     }
 

@@ -9,6 +9,6 @@ pub mod shadow;
 pub mod tensor_map;
 
 pub use arena::ArenaMem;
-pub use layout::{LocationInfo, resolve, resolve_open};
+pub use layout::{LocationInfo, PlaceRules, resolve, resolve_open};
 pub use shadow::Shadow;
 pub use tensor_map::TensorMap;

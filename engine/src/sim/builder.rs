@@ -8,6 +8,8 @@ use crate::world::compile::Order;
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::Profile;
+use birsim_kernels::profile::{Leftover, NanWrite, PatternDtype};
+
 /// Where locations lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemMode {
@@ -45,6 +47,25 @@ pub struct Builder {
 }
 
 impl Builder {
+    /// The profile, with what strict mode changes in it (rulings D1 and D21).
+    pub(super) fn rules(&self) -> Profile {
+        let mut profile = self.profile.clone();
+        if self.strict {
+            profile.pattern_dtype = PatternDtype::Refuse;
+            profile.leftover_semaphores = Leftover::Fault;
+        }
+        profile
+    }
+
+    /// The checks asked for, and the one that the profile makes a rule (ruling D14).
+    pub(super) fn all_checks(&self) -> Vec<Check> {
+        let mut checks = self.checks.clone();
+        if self.profile.nan_write == NanWrite::Fault && !checks.contains(&Check::NanWrite) {
+            checks.push(Check::NanWrite);
+        }
+        checks
+    }
+
     /// Target; the module's architecture when not given.
     #[must_use]
     pub fn target(mut self, t: Target) -> Self {

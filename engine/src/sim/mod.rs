@@ -89,10 +89,10 @@ impl Simulator {
             MemMode::Physical => true,
             MemMode::Auto => all_allocated(module),
         };
-        let (compiler, program) = Compiler::new(module, Layout::new(target.sizes(), physical), o.order)?;
+        let (compiler, program) = Compiler::new(module, Layout::new(target.sizes(), physical, o.rules()), o.order)?;
         let mut world = World::new();
         let settings = Settings {
-            profile: o.profile.clone(),
+            profile: o.rules(),
             // Ticks are part of a trace, so it needs the order that has one instruction in each.
             schedule: match o.schedule {
                 Schedule::Window if o.trace.is_some() => Schedule::Reference,
@@ -168,7 +168,7 @@ impl Simulator {
             }
             points.push(Point::new(location as u32, bytes, tensor, instruction));
         }
-        let hooks = Hooks::new(&o.checks, o.trace.clone(), points);
+        let hooks = Hooks::new(&o.all_checks(), o.trace.clone(), points);
         if let (Some(core), Some(hooks)) = (&mut self.core, hooks) {
             core.world.insert_resource(hooks);
         }

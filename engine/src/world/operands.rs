@@ -8,6 +8,7 @@ use crate::memory::resolve;
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::Imm;
+use birsim_kernels::profile::OffsetUnit;
 use half::{bf16, f16};
 
 const MAX_DEPTH: u32 = 64;
@@ -94,6 +95,8 @@ impl Context<'_> {
                 };
                 if let Some(d) = &a.dynamic {
                     let mut offset = vec![(Ex::C(1), d.c.unwrap_or(a.offset))];
+                    let mut bytes = Vec::new();
+                    let in_bytes = self.layout.profile.offset_unit == OffsetUnit::Byte;
                     let (mut vector, mut coefficient) = (None, None);
                     if let Some(e) = &d.offset_expr {
                         match self.expr(e)? {
@@ -105,6 +108,7 @@ impl Context<'_> {
                                     offset.push((Ex::C(1), c));
                                 }
                             }
+                            scalar if in_bytes => bytes.push((scalar, 1)),
                             scalar => offset.push((scalar, 1)),
                         }
                     }
@@ -115,6 +119,7 @@ impl Context<'_> {
                                 vector = vector.or(Some(arg));
                                 coefficient = Some(*k);
                             }
+                            scalar if in_bytes => bytes.push((scalar, *k)),
                             scalar => offset.push((scalar, *k)),
                         }
                     }
@@ -125,7 +130,10 @@ impl Context<'_> {
                         coefficient,
                     });
                     let ap = if d.actual_ap.is_empty() { &a.ap } else { &d.actual_ap };
-                    return Ok(self.dynamic(set, self.tensor_id(set, loc), fold(offset, 0), a.dtype, ap, vector));
+                    let sub = Ex::C(i64::from(self.tensor_id(set, loc)));
+                    let mut spec = self.spec(set, sub, fold(offset, 0), a.dtype, ap, vector);
+                    spec.bytes = (!bytes.is_empty()).then(|| fold(bytes, 0));
+                    return Ok(Opnd::Dynamic(Box::new(spec)));
                 }
                 if self.program.sets[set as usize].formal {
                     return Ok(self.dynamic(set, self.tensor_id(set, loc), Ex::C(a.offset), a.dtype, &a.ap, None));
@@ -224,6 +232,7 @@ impl Context<'_> {
             vector: v,
             by_register: false,
             operand_scale: None,
+            bytes: None,
         }
     }
 

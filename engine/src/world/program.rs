@@ -54,6 +54,8 @@ pub struct DynamicSpec {
     pub by_register: bool,
     /// `ins[1]` times this is added to the offset (TensorCopyDynamicSrc and Dst).
     pub operand_scale: Option<Ex>,
+    /// Run-time offset in bytes.
+    pub bytes: Option<Ex>,
 }
 
 /// Vector form of a dynamic offset (`bir-json.md` 6.4).

@@ -2,9 +2,10 @@
 
 use super::{LocationMeta, Program, RegRef, SetInfo};
 use crate::ir::{self, AddressSpace, MemoryType, Storage};
-use crate::memory::LocationInfo;
+use crate::memory::{LocationInfo, PlaceRules};
 use crate::target::{PSUM_BANK_BYTES, Sizes};
 use crate::{Code, Error, Result};
+use birsim_kernels::profile::{Profile, PsumAddress};
 use hashbrown::HashMap;
 
 /// Names declared by one function.
@@ -32,11 +33,13 @@ pub struct Layout {
     pub symbolic: [u32; 8],
     /// Number of physical registers per engine.
     pub physical_registers: [u32; 8],
+    /// Choices that decide how modules are compiled.
+    pub profile: Profile,
 }
 
 impl Layout {
     /// An empty layout.
-    pub fn new(sizes: Sizes, physical: bool) -> Self {
+    pub fn new(sizes: Sizes, physical: bool, profile: Profile) -> Self {
         let arenas = if physical {
             vec![
                 sizes.sbuf_partitions * sizes.sbuf_partition_bytes,
@@ -53,6 +56,7 @@ impl Layout {
             placements: Vec::new(),
             symbolic: [0; 8],
             physical_registers: [super::PHYSICAL_REGISTERS as u32; 8],
+            profile,
         }
     }
 
@@ -68,6 +72,7 @@ impl Layout {
             ))
         };
         let base = loc.base.unsigned_abs();
+        let rules = PlaceRules::of(&self.profile);
         if self.physical && loc.allocated {
             let on_chip = match loc.ty {
                 MemoryType::Sb => {
@@ -76,7 +81,12 @@ impl Layout {
                 MemoryType::Psum => {
                     let bank = loc.bank.unsigned_abs();
                     // Whether `addr` contains the bank is not documented: it does when it is a bank or more.
-                    let addr = if loc.addr >= PSUM_BANK_BYTES || bank == 0 {
+                    let absolute = match self.profile.psum_address {
+                        PsumAddress::BySize => loc.addr >= PSUM_BANK_BYTES || bank == 0,
+                        PsumAddress::Absolute => true,
+                        PsumAddress::InBank => false,
+                    };
+                    let addr = if absolute {
                         Some(loc.addr)
                     } else {
                         bank.checked_mul(PSUM_BANK_BYTES).and_then(|b| b.checked_add(loc.addr))
@@ -103,6 +113,7 @@ impl Layout {
                     ty: loc.ty,
                     dtype: set.dtype,
                     bank_offset: if loc.ty == MemoryType::Psum { addr % PSUM_BANK_BYTES } else { 0 },
+                    rules,
                 });
             }
             if loc.ty.is_dram() {
@@ -120,6 +131,7 @@ impl Layout {
                     ty: loc.ty,
                     dtype: set.dtype,
                     bank_offset: 0,
+                    rules,
                 });
             }
         }
@@ -127,7 +139,18 @@ impl Layout {
         self.arenas.push(rows * row_bytes);
         let bank_offset = if loc.ty == MemoryType::Psum && loc.allocated { loc.addr % PSUM_BANK_BYTES } else { 0 };
         let (ty, dtype) = (loc.ty, set.dtype);
-        Ok(LocationInfo { arena, base, start: 0, row_stride: row_bytes, row_bytes, rows, ty, dtype, bank_offset })
+        Ok(LocationInfo {
+            arena,
+            base,
+            start: 0,
+            row_stride: row_bytes,
+            row_bytes,
+            rows,
+            ty,
+            dtype,
+            bank_offset,
+            rules,
+        })
     }
 }
 

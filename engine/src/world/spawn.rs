@@ -6,6 +6,7 @@ use crate::ir::Engine;
 use crate::memory::{ArenaMem, Shadow};
 use crate::world::scope::Layout;
 use bevy_ecs::prelude::*;
+use birsim_kernels::profile::RegisterStart;
 
 /// How much of the program has entities already.
 #[derive(Resource, Default, Debug, Clone, Copy)]
@@ -103,10 +104,14 @@ pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
         Ok(())
     })?;
     world.insert_resource(done);
+    let start = match layout.profile.register_start {
+        RegisterStart::Ones => u32::MAX,
+        RegisterStart::Zero => 0,
+    };
     let mut files = world.query::<(&EngineId, &mut RegisterFile)>();
     for (id, mut file) in files.iter_mut(world) {
         let e = id.0 as usize;
-        file.physical.resize(layout.physical_registers[e] as usize, u32::MAX);
+        file.physical.resize(layout.physical_registers[e] as usize, start);
         file.symbolic.resize(layout.symbolic[e] as usize, 0);
     }
     Ok(())

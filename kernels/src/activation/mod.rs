@@ -216,7 +216,7 @@ fn with_buffers<const N: usize, F: FnMut(&[f32], &mut [f32]) -> Result<()>>(
         let (mut from, mut to) = ([0.0f32; N], [0.0f32; N]);
         for lane in range {
             let mut f = make(lane);
-            let mut fold = epilogue.and_then(|e| e.lane(lane));
+            let mut fold = epilogue.and_then(|e| e.lane(lane, dst.dtype()));
             pieces(dst.lane_len(), piece, |at, n| {
                 let input = match f32::in_place(src, lane, at, n).filter(|_| apart) {
                     Some(input) => input,

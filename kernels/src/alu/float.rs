@@ -5,9 +5,10 @@ use super::{AluOp, miss};
 #[cfg(target_arch = "x86_64")]
 use super::{blocks::GROUP, columns};
 use crate::cast::dispatch::per_isa;
-use crate::cast::{sse_max, sse_min};
+use crate::cast::{ieee_max, ieee_min, sse_max, sse_min};
 #[cfg(target_arch = "x86_64")]
 use crate::isa::Isa;
+use crate::profile::FloatMaxMin;
 use crate::{Profile, Result};
 
 /// A member of the float map, ready to be applied.
@@ -23,6 +24,8 @@ enum Kind {
     Divide,
     Max,
     Min,
+    MaxIeee,
+    MinIeee,
     LogicalAnd,
     LogicalOr,
     LogicalXor,
@@ -52,12 +55,15 @@ pub fn average_op(n: usize) -> FloatOp {
 /// Looks `op` up in the float map. Ruling D46: mod and mod_int are members under the device profile only.
 pub fn float_op(op: AluOp, profile: &Profile) -> Result<FloatOp> {
     let signed = profile.abs_max_keeps_sign;
+    let ieee = profile.float_max_min == FloatMaxMin::Ieee;
     Ok(FloatOp(match op {
         AluOp::Bypass => Kind::Bypass,
         AluOp::Add => Kind::Add,
         AluOp::Subtract => Kind::Subtract,
         AluOp::Mult => Kind::Mult,
         AluOp::Divide => Kind::Divide,
+        AluOp::Max if ieee => Kind::MaxIeee,
+        AluOp::Min if ieee => Kind::MinIeee,
         AluOp::Max => Kind::Max,
         AluOp::Min => Kind::Min,
         AluOp::LogicalAnd => Kind::LogicalAnd,
@@ -99,6 +105,8 @@ macro_rules! with_op {
             Kind::Divide => run!(|a: f32, b: f32| a / b),
             Kind::Max => run!(sse_max),
             Kind::Min => run!(sse_min),
+            Kind::MaxIeee => run!(ieee_max),
+            Kind::MinIeee => run!(ieee_min),
             Kind::LogicalAnd => run!(|a: f32, b: f32| truth((a != 0.0) & (b != 0.0))),
             Kind::LogicalOr => run!(|a: f32, b: f32| truth((a != 0.0) | (b != 0.0))),
             Kind::LogicalXor => run!(|a: f32, b: f32| truth((a != 0.0) != (b != 0.0))),
@@ -237,7 +245,7 @@ fn fold_columns(op: FloatOp, acc: &mut [f32; GROUP], rows: &[&[f32]; GROUP]) {
 
 /// The loops that are compiled for every instruction set.
 mod bodies {
-    use super::{FloatOp, Kind, blocks, floored_mod, pow, sse_max, sse_min, truth};
+    use super::{FloatOp, Kind, blocks, floored_mod, ieee_max, ieee_min, pow, sse_max, sse_min, truth};
 
     #[inline(always)]
     pub(super) fn apply(op: FloatOp, a: &mut [f32], b: &[f32]) {

@@ -4,7 +4,8 @@
 //! their natural meaning (`bir-model.md` 2.3). Division and remainder by zero give 0.
 
 use super::{AluOp, blocks, miss};
-use crate::Result;
+use crate::profile::{IntOverflow, ShiftRange};
+use crate::{Profile, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -13,9 +14,15 @@ enum Kind {
     ShiftLeft,
     ArithRight,
     LogicalRight,
+    MaskedLeft,
+    MaskedArith,
+    MaskedLogical,
     Add,
     Subtract,
     Mult,
+    WrapAdd,
+    WrapSubtract,
+    WrapMult,
     Divide,
     Max,
     Min,
@@ -68,6 +75,20 @@ fn lookup(op: AluOp) -> Option<Kind> {
     })
 }
 
+/// The operation under the choices of a profile.
+fn chosen(kind: Kind, profile: &Profile) -> Kind {
+    let (wraps, masked) = (profile.integer_overflow == IntOverflow::Wrap, profile.shift_range == ShiftRange::Masked);
+    match kind {
+        Kind::Add if wraps => Kind::WrapAdd,
+        Kind::Subtract if wraps => Kind::WrapSubtract,
+        Kind::Mult if wraps => Kind::WrapMult,
+        Kind::ShiftLeft if masked => Kind::MaskedLeft,
+        Kind::ArithRight if masked => Kind::MaskedArith,
+        Kind::LogicalRight if masked => Kind::MaskedLogical,
+        other => other,
+    }
+}
+
 /// Looks `op` up in the int map.
 pub fn int_op(op: AluOp) -> Result<IntOp> {
     lookup(op).map(IntOp::new).ok_or_else(|| miss(op, "int"))
@@ -102,6 +123,12 @@ macro_rules! map {
                     Kind::LogicalRight => {
                         run!(|a: $int, b: $int| if (b as $uint) < WIDTH { (a as $uint >> b) as $int } else { 0 })
                     }
+                    Kind::MaskedLeft => run!(|a: $int, b: $int| a.wrapping_shl(b as u32)),
+                    Kind::MaskedArith => run!(|a: $int, b: $int| a.wrapping_shr(b as u32)),
+                    Kind::MaskedLogical => run!(|a: $int, b: $int| (a as $uint).wrapping_shr(b as u32) as $int),
+                    Kind::WrapAdd => run!($int::wrapping_add),
+                    Kind::WrapSubtract => run!($int::wrapping_sub),
+                    Kind::WrapMult => run!($int::wrapping_mul),
                     Kind::Add => run!($int::$add),
                     Kind::Subtract => run!($int::$sub),
                     Kind::Mult => run!($int::$mul),
@@ -132,6 +159,12 @@ macro_rules! map {
         }
 
         impl $name {
+            /// The same operation under the choices of a profile.
+            #[must_use]
+            pub fn under(self, profile: &Profile) -> Self {
+                $name(chosen(self.0, profile))
+            }
+
             /// The operation on one pair.
             #[inline]
             pub fn call(self, a: $int, b: $int) -> $int {
@@ -230,7 +263,7 @@ macro_rules! map {
 }
 
 mod int {
-    use super::{Kind, blocks};
+    use super::{Kind, Profile, blocks, chosen};
     use crate::cast::dispatch::per_isa;
     map!(
         IntOp,
@@ -252,7 +285,7 @@ mod int {
 }
 
 mod address {
-    use super::{Kind, blocks};
+    use super::{Kind, Profile, blocks, chosen};
     use crate::cast::dispatch::per_isa;
     map!(
         AddressOp,

@@ -38,6 +38,27 @@ pub fn sse_min(first: f32, second: f32) -> f32 {
     if first < second { first } else { second }
 }
 
+/// The maximum of IEEE 754-2019 that ignores NaN, like C `fmaxf`; +0 is greater than -0.
+#[inline(always)]
+pub fn ieee_max(a: f32, b: f32) -> f32 {
+    if a.is_nan() {
+        b
+    } else if a == b {
+        // Equal values differ in the sign of zero at most.
+        f32::from_bits(a.to_bits() & b.to_bits())
+    } else if a > b || b.is_nan() {
+        a
+    } else {
+        b
+    }
+}
+
+/// The minimum of IEEE 754-2019 that ignores NaN, like C `fminf`; -0 is smaller than +0.
+#[inline(always)]
+pub fn ieee_min(a: f32, b: f32) -> f32 {
+    -ieee_max(-a, -b)
+}
+
 /// Combines the elements of `src` into `dst`, both of `dtype`, element by element.
 ///
 /// The source is the first operand and the destination the second. Integers wrap; floats are one float32 operation

@@ -12,6 +12,9 @@ per_isa! {
 
 #[inline(always)]
 fn encode(dtype: Dtype, cfg: Fp8Config, values: &[f32], out: &mut [u8]) {
+    if cfg.via_int32 && dtype.is_integer() && dtype.size() < 4 {
+        return by_way_of_int32(dtype, values, out);
+    }
     match dtype {
         Dtype::Float32 => {
             let raw: &[u8] = bytemuck::cast_slice(values);
@@ -51,6 +54,13 @@ fn each<const N: usize>(values: &[f32], out: &mut [u8], f: impl Fn(f32) -> [u8; 
 #[inline(always)]
 fn narrow<F: Format>(cfg: Fp8Config, values: &[f32], out: &mut [u8]) {
     let special = Special::of::<F>(cfg);
+    if cfg.carry {
+        let open = Special::of::<F>(Fp8Config { saturate: false, ..cfg });
+        for (x, o) in values.iter().zip(out) {
+            *o = fp8::encode_carry::<F>(*x, special, open);
+        }
+        return;
+    }
     for (x, o) in values.iter().zip(out) {
         *o = fp8::encode::<F>(*x, special);
     }
@@ -115,6 +125,23 @@ wide!(to_i32, i32, -2_147_483_648.0, 0x4F00_0000);
 wide!(to_u32, u32, 0.0, 0x4F80_0000);
 wide!(to_i64, i64, -9_223_372_036_854_775_808.0, 0x5F00_0000);
 wide!(to_u64, u64, 0.0, 0x5F80_0000);
+
+/// The 32-bit conversion of the host, then the clamp: finite values that int32 cannot hold become its minimum.
+#[cold]
+fn by_way_of_int32(dtype: Dtype, values: &[f32], out: &mut [u8]) {
+    let (lo, hi) = match (dtype.is_signed(), dtype.size()) {
+        (true, 1) => (-128, 127),
+        (true, _) => (-32768, 32767),
+        (false, 1) => (0, 255),
+        (false, _) => (0, 65535),
+    };
+    for (x, o) in values.iter().zip(out.chunks_exact_mut(dtype.size())) {
+        let r = x.round_ties_even();
+        let wide = if x.is_finite() && r.abs() >= 2_147_483_648.0 { i32::MIN } else { to_i32(r) };
+        let bytes = wide.clamp(lo, hi).to_le_bytes();
+        o.copy_from_slice(&bytes[..o.len()]);
+    }
+}
 
 /// Nearest integer, clamped to a range inside +-2^22 first, which commutes with rounding because both ends are integers.
 #[inline(always)]

@@ -16,6 +16,8 @@ pub(super) trait Format {
     const NAN: u32;
     /// The two codes above take the sign of the value.
     const SIGNED: bool;
+    /// Exponent of the largest finite value.
+    const TOP: i32 = (Self::MAX >> Self::MAN) as i32 - Self::BIAS as i32;
 }
 
 /// IEEE-like e3m4.
@@ -75,7 +77,12 @@ pub(super) struct Special {
 impl Special {
     pub(super) fn of<F: Format>(cfg: Fp8Config) -> Self {
         let own_sign = if F::SIGNED { 0x80 } else { 0 };
-        let (nan, nan_sign) = if cfg.suppress_nan { (0, 0x80) } else { (F::NAN, own_sign) };
+        let nan_overflows = cfg.e5m2_nan_overflows && cfg.saturate && F::MAN == 2;
+        let (nan, nan_sign) = match cfg.suppress_nan {
+            _ if nan_overflows => (F::MAX, 0x80),
+            true => (0, 0x80),
+            false => (F::NAN, own_sign),
+        };
         let (over, over_sign) = match cfg.saturate {
             true => (F::MAX, 0x80),
             // Without an infinity, an overflow is what a NaN would have been.
@@ -107,6 +114,14 @@ pub(super) fn encode<F: Format>(x: f32, special: Special) -> u8 {
     let (code, mask) = if code > F::MAX { (special.over, special.over_sign) } else { (code, 0x80) };
     let (code, mask) = if a > 0x7F80_0000 { (special.nan, special.nan_sign) } else { (code, mask) };
     (code | (sign & mask)) as u8
+}
+
+/// As [`encode`], but what rounds past the largest code inside the window takes the code that follows: infinity, or NaN
+/// where the format has none.
+#[inline(always)]
+pub(super) fn encode_carry<F: Format>(x: f32, special: Special, open: Special) -> u8 {
+    let past_window = ((x.to_bits() & 0x7FFF_FFFF) >> 23) as i32 - 127 > F::TOP;
+    encode::<F>(x, if past_window { special } else { open })
 }
 
 /// Rounds the low `shift` bits away, to nearest even.

@@ -12,7 +12,7 @@ mod fused;
 mod int;
 mod magnitude;
 
-pub use accumulate::{MemoryReductionOp, accumulate, sse_max, sse_min};
+pub use accumulate::{MemoryReductionOp, accumulate, ieee_max, ieee_min, sse_max, sse_min};
 pub use decode::{decode_f32, decode_f32_value};
 pub use encode::{encode_f32, round_f32r};
 pub use int::{decode_i32, decode_i64, encode_i32, encode_i64};
@@ -20,22 +20,33 @@ pub use magnitude::{keeps_magnitude, magnitude};
 
 use crate::{Code, Dtype, Error, Profile, Result};
 
-/// The two FP8 flags of a conversion (`numerics.md` 4.3).
+/// The two FP8 flags of a conversion (`numerics.md` 4.3), and the corners of narrowing that the documents leave open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fp8Config {
     /// Overflow and infinity become the largest finite value.
     pub saturate: bool,
     /// NaN becomes a signed zero.
     pub suppress_nan: bool,
+    /// Saturation ends at the window: what rounds past the largest code carries into the next one (4.4).
+    pub carry: bool,
+    /// A NaN counts as overflow in float8e5 (4.4).
+    pub e5m2_nan_overflows: bool,
+    /// Floats become 8- and 16-bit integers by way of int32, whose minimum stands for all that does not fit (4.7).
+    pub via_int32: bool,
 }
 
 impl Fp8Config {
     /// Copies, stores and kernel results: 0x0001.
-    pub const DEFAULT: Fp8Config = Fp8Config { saturate: true, suppress_nan: false };
+    pub const DEFAULT: Fp8Config = Fp8Config::new(true, false);
     /// Read-modify-write in memory: 0x0000.
-    pub const ACCUMULATE: Fp8Config = Fp8Config { saturate: false, suppress_nan: false };
+    pub const ACCUMULATE: Fp8Config = Fp8Config::new(false, false);
     /// Quantisation: 0x0101.
-    pub const QUANTIZE: Fp8Config = Fp8Config { saturate: true, suppress_nan: true };
+    pub const QUANTIZE: Fp8Config = Fp8Config::new(true, true);
+
+    /// The documented flags.
+    pub const fn new(saturate: bool, suppress_nan: bool) -> Self {
+        Fp8Config { saturate, suppress_nan, carry: false, e5m2_nan_overflows: false, via_int32: false }
+    }
 }
 
 /// Hub values converted per step: the buffer stays in the L1 cache.

@@ -2,6 +2,7 @@
 //!
 //! Sources are disjoint from the destination or identical to it element by element; anything else the caller stages.
 
+pub(crate) mod hub;
 mod number;
 mod path;
 mod stage;

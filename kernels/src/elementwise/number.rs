@@ -1,10 +1,11 @@
 //! The three working types of the element-wise kernels behind one trait, so that each kernel is written once.
 
-use crate::access::{Dst, Imm, Src};
+use crate::access::{Dst, Imm, Input, Src};
 use crate::accumulate::LaneFold;
 use crate::alu::{AddressOp, FloatOp, IntOp};
 use crate::cast::Fp8Config;
-use crate::{Code, Dtype, Error, Result};
+use crate::profile::BitvecImmediate;
+use crate::{Code, Dtype, Error, Profile, Result};
 
 /// A working type: float32, int32 (bit-vector path) or int64 (address path).
 pub(crate) trait Number: bytemuck::Pod + Send + Sync {
@@ -165,11 +166,29 @@ fn widen<T: Copy>(fold: &mut LaneFold, values: &[T], f: impl Fn(T) -> f32) {
 }
 
 /// Ruling D2: a number on the bit-vector path is the integer it equals, modulo 2^32; one with a fraction is invalid.
-pub(crate) fn integral(value: f64) -> Result<i32> {
+fn integral(value: f64) -> Result<i32> {
     if value.trunc() != value || !value.is_finite() {
         return Err(Error::new(Code::J011, "an immediate of a bit-vector operation must be an integer").received(value));
     }
     Ok(value.rem_euclid(4_294_967_296.0) as u32 as i32)
+}
+
+/// The immediate of a TensorScalar on the bit-vector path, under the profile's reading.
+pub(crate) fn bitvec_number(value: f64, profile: &Profile) -> Result<i32> {
+    match profile.bitvec_immediate {
+        BitvecImmediate::Integer => integral(value),
+        BitvecImmediate::FloatBits => Ok((value as f32).to_bits() as i32),
+    }
+}
+
+/// An immediate of the bit-vector path under the profile's reading: where float32 bits are meant, the same bits as int32.
+pub(crate) fn bitvec_input<'a>(input: &Input<'a>, profile: &Profile) -> Option<Input<'a>> {
+    match input {
+        Input::Imm(imm) if profile.bitvec_immediate == BitvecImmediate::FloatBits && imm.dtype.is_float() => {
+            Some(Input::Imm(Imm::i32(imm.as_f32().to_bits() as i32)))
+        }
+        _ => None,
+    }
 }
 
 /// Float immediates follow ruling D2; integer ones keep their bits (ruling D3).

@@ -18,7 +18,7 @@ pub enum NumericPath {
 pub fn tensor_tensor_path(op: AluOp, on_pool: bool, ins: [Dtype; 2], out: Dtype, profile: &Profile) -> NumericPath {
     if op.is_bitvec() {
         NumericPath::Int
-    } else if on_pool && is_pool_op(op, &ins, out) {
+    } else if on_pool && profile.pool_integer && is_pool_op(op, &ins, out) {
         NumericPath::Address
     } else if profile.integer_arithmetic && ins.iter().all(|d| d.is_integer()) && int_op(op).is_ok() {
         NumericPath::Int

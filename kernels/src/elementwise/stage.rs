@@ -127,13 +127,15 @@ pub(super) fn map_lanes<N: Number>(
         && N::always_in_place(src)
         && views.clone().all(|o| N::always_in_place(o));
     let piece = if wide { 8 * CHUNK } else { CHUNK };
+    // Integer results are folded as they are.
+    let folded = if N::is_native(Dtype::Float32) { dst.dtype() } else { Dtype::Float32 };
     // Clearing two full buffers would cost more than the work of a tiny instruction.
     macro_rules! run {
         ($size:expr) => {
     for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |range| {
         let (mut buf, mut scratch) = ([N::zeroed(); $size], [N::zeroed(); $size]);
         for lane in range {
-            let mut fold = epilogue.and_then(|e| e.lane(lane));
+            let mut fold = epilogue.and_then(|e| e.lane(lane, folded));
             pieces(dst.lane_len(), piece, |at, n| {
                 // SAFETY: operands are disjoint from the destination or identical to it element by element (promised in
                 // `Src::from_raw`). `direct` excludes identical ones that would be read, and an identical `src` is only

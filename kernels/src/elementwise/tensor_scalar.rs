@@ -1,8 +1,8 @@
 //! TensorScalar (28) and the plain, address and scalar-tensor-tensor forms of TensorScalarPtr (29).
 
-use super::Number;
-use super::number::integral;
+use super::number::{bitvec_input, bitvec_number};
 use super::stage::{Operand, Stage, map_lanes, merges};
+use super::{Number, hub};
 use crate::access::{Dst, Input, Src};
 use crate::accumulate::Epilogue;
 use crate::alu::{AluOp, address_op, float_op, int_op};
@@ -52,12 +52,17 @@ pub fn tensor_scalar(p: &TensorScalar, src: &Src, dst: &Dst, profile: &Profile) 
     let stages = [(p.op0, p.const0, p.reverse0), (p.op1, p.const1, p.reverse1)];
     if p.op0.is_bitvec() || p.op1.is_bitvec() {
         check_cast(Dtype::Int32, dst.dtype(), profile)?;
+        if hub::wanted(profile) {
+            return hub::run(src, [None, None], dst, profile, |src, _, dst, profile| {
+                tensor_scalar(p, src, dst, profile)
+            });
+        }
         let stage = |(op, value, reverse): (AluOp, f64, bool)| -> Result<Option<Stage<i32>>> {
             if op == AluOp::Bypass && !reverse {
                 return Ok(None);
             }
-            let op = int_op(op).map_err(|_| bitvec_miss(op))?;
-            Ok(Some(Stage { op, reverse, operand: Operand::Scalar(integral(value)?) }))
+            let op = int_op(op).map_err(|_| bitvec_miss(op))?.under(profile);
+            Ok(Some(Stage { op, reverse, operand: Operand::Scalar(bitvec_number(value, profile)?) }))
         };
         return run([stage(stages[0])?, stage(stages[1])?], src, dst, None, profile);
     }
@@ -92,9 +97,18 @@ pub fn tensor_scalar_ptr(
     let used = [(p.op0, scalar0), (p.op1, scalar1)];
     if used.iter().any(|(op, s)| s.is_some() && op.is_bitvec()) {
         check_cast(Dtype::Int32, dst.dtype(), profile)?;
-        two_stage::<i32>(p, scalar0, scalar1, src, dst, epilogue, profile, |op| int_op(op).map_err(|_| bitvec_miss(op)))
+        if hub::wanted(profile) {
+            return hub::run(src, [scalar0, scalar1], dst, profile, |src, [s0, s1], dst, profile| {
+                tensor_scalar_ptr(p, src, s0.as_ref(), s1.as_ref(), dst, epilogue, profile)
+            });
+        }
+        let (i0, i1) = (scalar0.and_then(|s| bitvec_input(s, profile)), scalar1.and_then(|s| bitvec_input(s, profile)));
+        let (scalar0, scalar1) = (i0.as_ref().or(scalar0), i1.as_ref().or(scalar1));
+        two_stage::<i32>(p, scalar0, scalar1, src, dst, epilogue, profile, |op| {
+            Ok(int_op(op).map_err(|_| bitvec_miss(op))?.under(profile))
+        })
     } else if p.address {
-        two_stage::<i64>(p, scalar0, scalar1, src, dst, epilogue, profile, address_op)
+        two_stage::<i64>(p, scalar0, scalar1, src, dst, epilogue, profile, |op| Ok(address_op(op)?.under(profile)))
     } else {
         check_cast(Dtype::Float32, dst.dtype(), profile)?;
         two_stage::<f32>(p, scalar0, scalar1, src, dst, epilogue, profile, |op| float_op(op, profile))

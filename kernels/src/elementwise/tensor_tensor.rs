@@ -1,8 +1,8 @@
 //! TensorTensor (31): out = op(in0, in1).
 
 use super::stage::{Operand, Stage, map_lanes, merges};
-use super::{Number, NumericPath, narrow_wrap, tensor_tensor_path, wrap_32};
-use crate::access::{Dst, Src};
+use super::{Number, NumericPath, hub, narrow_wrap, tensor_tensor_path, wrap_32};
+use crate::access::{Dst, Input, Src};
 use crate::accumulate::Epilogue;
 use crate::alu::{AluOp, address_op, float_op, int_op};
 use crate::cast::{check_cast, check_unpacked};
@@ -43,10 +43,17 @@ pub fn tensor_tensor(
         }
         NumericPath::Int => {
             check_cast(Dtype::Int32, dst.dtype(), profile)?;
-            run::<i32>(int_op(p.op)?, in0, in1, dst, epilogue, profile, |_| {})
+            if hub::wanted(profile) {
+                let (p, second) = (TensorTensor { on_pool: false, ..*p }, Input::View(in1.clone()));
+                return hub::run(in0, [Some(&second), None], dst, profile, |in0, [in1, _], dst, profile| match &in1 {
+                    Some(Input::View(in1)) => tensor_tensor(&p, in0, in1, dst, epilogue, profile),
+                    _ => Ok(()),
+                });
+            }
+            run::<i32>(int_op(p.op)?.under(profile), in0, in1, dst, epilogue, profile, |_| {})
         }
         NumericPath::Address => {
-            let op = address_op(p.op)?;
+            let op = address_op(p.op)?.under(profile);
             match narrow_wrap(&ins, dst.dtype()) {
                 Some(signed) => run::<i64>(op, in0, in1, dst, epilogue, profile, |work| wrap_32(work, signed)),
                 None => run::<i64>(op, in0, in1, dst, epilogue, profile, |_| {}),

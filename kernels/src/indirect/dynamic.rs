@@ -29,8 +29,8 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(p: &'a VectorOffset, indices: &Src<'a>, pattern: &Pattern) -> Result<Self> {
-        let indices = Indices::new("indirection_ins[0]", indices, true)?;
+    fn new(p: &'a VectorOffset, indices: &Src<'a>, pattern: &Pattern, profile: &Profile) -> Result<Self> {
+        let indices = Indices::new("indirection_ins[0]", indices, true, profile)?;
         if indices.len() != pattern.lanes() {
             return Err(Error::new(Code::S002, "a vector offset has one index per row of its pattern")
                 .received(format!("{} indices for {} rows", indices.len(), pattern.lanes())));
@@ -68,7 +68,7 @@ pub fn vector_gather(
     dst: &Dst,
     profile: &Profile,
 ) -> Result<usize> {
-    let mut rows = Rows::new(p, indices, table.pattern)?;
+    let mut rows = Rows::new(p, indices, table.pattern, profile)?;
     let entry = Entry::lane_of(table.pattern)?;
     let window = table.whole.window().extent();
     gather(table, &entry, table.pattern.lanes(), |slot| rows.place(slot, &entry, window), op, dst, profile)?;
@@ -84,7 +84,7 @@ pub fn vector_scatter(
     op: MemoryReductionOp,
     profile: &Profile,
 ) -> Result<usize> {
-    let mut rows = Rows::new(p, indices, table.pattern)?;
+    let mut rows = Rows::new(p, indices, table.pattern, profile)?;
     let entry = Entry::lane_of(table.pattern)?;
     let window = table.whole.window().extent();
     let slots = table.pattern.lanes();

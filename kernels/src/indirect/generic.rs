@@ -41,7 +41,7 @@ struct Axes<'a> {
 }
 
 impl<'a> Axes<'a> {
-    fn new(dims: &[IndirectDim], indices: &[Src<'a>], pattern: &Pattern) -> Result<Self> {
+    fn new(dims: &[IndirectDim], indices: &[Src<'a>], pattern: &Pattern, profile: &Profile) -> Result<Self> {
         if dims.len() != indices.len() || dims.is_empty() {
             return Err(Error::new(Code::S008, "number of indirect dims must match number of indices vector")
                 .received(format!("{} dims, {} index operands", dims.len(), indices.len()))
@@ -50,7 +50,7 @@ impl<'a> Axes<'a> {
         let mut axes = Vec::with_capacity(dims.len());
         for (k, (d, i)) in dims.iter().zip(indices).enumerate() {
             let name = format!("ins[{}]", k + 1);
-            axes.push((Indices::new(&name, i, true)?, coefficient(pattern, *d)?));
+            axes.push((Indices::new(&name, i, true, profile)?, coefficient(pattern, *d)?));
             if i.len() != indices[0].len() {
                 return Err(Error::new(Code::S002, "index operands differ in their number of elements")
                     .received(format!("{} and {}", indices[0].len(), i.len()))
@@ -64,11 +64,10 @@ impl<'a> Axes<'a> {
     fn place(&mut self, slot: usize, entry: &Entry, window: (i64, i64)) -> Result<Option<i64>> {
         let mut start = i128::from(self.base);
         for (indices, coefficient) in &mut self.axes {
-            let index = indices.get(slot);
-            if indices.is_wide() && index == -1 {
+            if indices.skips(slot) {
                 return Ok(None);
             }
-            start += i128::from(*coefficient) * i128::from(index);
+            start += i128::from(*coefficient) * i128::from(indices.get(slot));
         }
         if let Some(byte) = entry.place(start, window) {
             return Ok(Some(byte));
@@ -93,7 +92,7 @@ pub fn generic_load(
     dst: &Dst,
     profile: &Profile,
 ) -> Result<()> {
-    let mut axes = Axes::new(dims, indices, table.pattern)?;
+    let mut axes = Axes::new(dims, indices, table.pattern, profile)?;
     let entry = Entry::divide(dst.len(), axes.slots, table.pattern.dtype())?;
     let window = table.whole.window().extent();
     let slots = axes.slots;
@@ -111,7 +110,7 @@ pub fn generic_save(
     profile: &Profile,
 ) -> Result<()> {
     let op = MemoryReductionOp::from_alu(op)?;
-    let mut axes = Axes::new(dims, indices, table.pattern)?;
+    let mut axes = Axes::new(dims, indices, table.pattern, profile)?;
     let entry = Entry::divide(data.len(), axes.slots, table.pattern.dtype())?;
     let window = table.whole.window().extent();
     let slots = axes.slots;

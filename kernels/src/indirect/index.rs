@@ -1,7 +1,8 @@
 //! Reading index tensors.
 
 use crate::access::{CHUNK, Src};
-use crate::{Code, Dtype, Error, Result};
+use crate::profile::MinusOneSkips;
+use crate::{Code, Dtype, Error, Profile, Result};
 
 /// Index values in slot order, read a chunk at a time.
 pub(super) struct Indices<'a> {
@@ -9,11 +10,13 @@ pub(super) struct Indices<'a> {
     buffer: Box<[i64; CHUNK]>,
     first: usize,
     held: usize,
+    /// The value that skips its slot, as `get` gives it: -1 extended from the element's width.
+    skip: Option<i64>,
 }
 
 impl<'a> Indices<'a> {
     /// `wide` allows 64-bit values.
-    pub(super) fn new(name: &str, src: &Src<'a>, wide: bool) -> Result<Self> {
+    pub(super) fn new(name: &str, src: &Src<'a>, wide: bool, profile: &Profile) -> Result<Self> {
         let ok = match src.dtype() {
             Dtype::Int32 | Dtype::Uint32 | Dtype::Uint16 => true,
             Dtype::Int64 | Dtype::Uint64 => wide,
@@ -27,7 +30,13 @@ impl<'a> Indices<'a> {
                     "index with int32, uint32 or uint16, or with 64-bit addresses where the instruction takes them",
                 ));
         }
-        Ok(Indices { src: src.flat(), buffer: Box::new([0; CHUNK]), first: 0, held: 0 })
+        // Ruling D13: only a 64-bit -1 skips, unless the profile extends that to 32 bits.
+        let skip = match src.dtype().size() {
+            8 => Some(-1),
+            4 if profile.minus_one_skips == MinusOneSkips::Narrow => Some(0xFFFF_FFFF),
+            _ => None,
+        };
+        Ok(Indices { src: src.flat(), buffer: Box::new([0; CHUNK]), first: 0, held: 0, skip })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -37,6 +46,11 @@ impl<'a> Indices<'a> {
     /// Values are 64 bits wide.
     pub(super) fn is_wide(&self) -> bool {
         self.src.dtype().size() == 8
+    }
+
+    /// The slot's value is the -1 that skips it (ruling D13).
+    pub(super) fn skips(&mut self, slot: usize) -> bool {
+        self.skip.is_some_and(|skip| self.get(slot) == skip)
     }
 
     /// The value of a slot: zero-extended when narrow (ruling D13), the bits of the element when wide.

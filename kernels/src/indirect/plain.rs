@@ -18,9 +18,12 @@ fn locate(
     indices: &mut Indices,
     slot: usize,
 ) -> Result<Option<i64>> {
+    if indices.skips(slot) {
+        return Ok(None);
+    }
     let value = indices.get(slot);
     if indices.is_wide() {
-        if value == -1 || value == ADDRESS_BIAS - 1 {
+        if value == ADDRESS_BIAS - 1 {
             return Ok(None);
         }
         let byte = i128::from(value) - i128::from(ADDRESS_BIAS) - i128::from(address);
@@ -43,7 +46,7 @@ pub fn load(table: &Table<Src>, indices: &Src, dst: &Dst, profile: &Profile) -> 
             .received(format!("{step} bytes"))
             .operand("outs[0]"));
     }
-    let mut indices = Indices::new("ins[1]", indices, true)?;
+    let mut indices = Indices::new("ins[1]", indices, true, profile)?;
     let slots = indices.len();
     let entry = Entry::divide(dst.len(), slots, table.pattern.dtype())?;
     let window = table.whole.window().extent();
@@ -53,7 +56,7 @@ pub fn load(table: &Table<Src>, indices: &Src, dst: &Dst, profile: &Profile) -> 
 
 /// `table[index[e]] = data[e]`, in slot order: the last writer wins.
 pub fn save(data: &Src, indices: &Src, table: &Table<Dst>, profile: &Profile) -> Result<()> {
-    let mut indices = Indices::new("ins[1]", indices, true)?;
+    let mut indices = Indices::new("ins[1]", indices, true, profile)?;
     let slots = indices.len();
     let entry = Entry::divide(data.len(), slots, table.pattern.dtype())?;
     let window = table.whole.window().extent();
@@ -81,7 +84,7 @@ pub fn save_accumulate(
     profile: &Profile,
 ) -> Result<()> {
     let op = MemoryReductionOp::from_alu(p.op)?;
-    let mut indices = Indices::new("indices", indices, true)?;
+    let mut indices = Indices::new("indices", indices, true, profile)?;
     let slots = indices.len();
     if p.num_indices > slots as u64 {
         return Err(Error::new(Code::S008, "IndirectSaveAccumulate: insufficient indices")
@@ -100,10 +103,10 @@ pub fn save_accumulate(
         if slot as u64 >= p.num_indices {
             return Ok(None);
         }
-        let index = indices.get(slot);
-        if indices.is_wide() && index == -1 {
+        if indices.skips(slot) {
             return Ok(None);
         }
+        let index = indices.get(slot);
         let start = i128::from(base) + i128::from(stride) * i128::from(index);
         entry
             .place(start, window)

@@ -5,6 +5,7 @@ use super::philox::{BLOCKS, philox_blocks};
 use super::{Mt19937_64, State, lfsr_next, philox_block, uniform_between, xorwow_next};
 use crate::access::{CHUNK, Dst, chunks};
 use crate::agree::castable;
+use crate::profile::{DrawHalf, LfsrZero, Rand2Lanes};
 use crate::{Code, Dtype, Error, Profile, Result};
 use rayon::prelude::*;
 
@@ -61,12 +62,16 @@ const PARALLEL_FROM: usize = 16 * 1024;
 
 /// Memset Random outside the Pool engine: one 64-bit host draw per element in element order; 1-, 2- and 4-byte elements
 /// take its low bytes, 8-byte ones all of it (ruling D7).
-pub fn memset_random_host(host: &mut Mt19937_64, dst: &Dst) -> Result<()> {
+pub fn memset_random_host(host: &mut Mt19937_64, dst: &Dst, profile: &Profile) -> Result<()> {
     let mut draws = [0u64; CHUNK];
+    let high = profile.memset_random == DrawHalf::High && dst.dtype().size() < 8;
     (0..dst.lanes()).try_for_each(|lane| {
         chunks(dst.lane_len(), |start, n| {
             let draws = &mut draws[..n];
             host.fill(draws);
+            if high {
+                draws.iter_mut().for_each(|d| *d >>= 32);
+            }
             dst.with_bytes_out(lane, start, n, |bytes| match dst.dtype().size() {
                 1 => bytes.iter_mut().zip(draws).for_each(|(e, d)| *e = *d as u8),
                 2 => bytes.as_chunks_mut().0.iter_mut().zip(draws).for_each(|(e, d)| *e = (*d as u16).to_le_bytes()),
@@ -85,9 +90,11 @@ pub fn memset_random_pool(states: &mut [State], dst: &Dst) -> Result<()> {
 }
 
 /// Rand: raw bits of the chosen generator, one state per partition (ruling D8).
-pub fn rand(algorithm: RandomAlgorithmKind, states: &mut [State], dst: &Dst) -> Result<()> {
+pub fn rand(algorithm: RandomAlgorithmKind, states: &mut [State], dst: &Dst, profile: &Profile) -> Result<()> {
     one_state_per_lane(states.len(), dst)?;
+    let stays = profile.lfsr_zero == LfsrZero::Stays;
     each_state(states, dst, |lane, s| match algorithm {
+        RandomAlgorithmKind::Lfsr if stays && s[0] == 0 => one_by_one(dst, lane, || 0),
         RandomAlgorithmKind::Lfsr => one_by_one(dst, lane, || lfsr_next(&mut s[0])),
         RandomAlgorithmKind::Pcg32 => {
             let mut state = u64::from(s[0]) | u64::from(s[1]) << 32;
@@ -110,14 +117,21 @@ pub fn rand(algorithm: RandomAlgorithmKind, states: &mut [State], dst: &Dst) -> 
 pub fn rand2(min: f32, max: f32, states: &mut [[State; 4]], dst: &Dst, profile: &Profile) -> Result<()> {
     one_state_per_lane(states.len(), dst)?;
     castable(Dtype::Float32, dst.dtype(), profile)?;
+    let blocks = profile.rand2_lanes == Rand2Lanes::Block;
     each_state(states, dst, |lane, generators| {
         let mut values = [0f32; CHUNK];
         let mut local = *generators;
         chunks(dst.lane_len(), |start, n| {
-            // Pieces but the last have a multiple of four elements.
-            for part in values[..n].chunks_mut(4) {
-                for (v, g) in part.iter_mut().zip(&mut local) {
-                    *v = uniform_between(xorwow_next(g), min, max);
+            if blocks {
+                for (k, v) in values[..n].iter_mut().enumerate() {
+                    *v = uniform_between(xorwow_next(&mut local[4 * (start + k) / dst.lane_len()]), min, max);
+                }
+            } else {
+                // Pieces but the last have a multiple of four elements.
+                for part in values[..n].chunks_mut(4) {
+                    for (v, g) in part.iter_mut().zip(&mut local) {
+                        *v = uniform_between(xorwow_next(g), min, max);
+                    }
                 }
             }
             dst.write_f32(lane, start, &values[..n], profile.fp8());

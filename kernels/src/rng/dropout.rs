@@ -4,6 +4,7 @@ use super::{DEFAULT_STATE, State, uniform, xorwow_next};
 use crate::access::{CHUNK, Dst, Input, Src, chunks};
 use crate::agree::{Block, castable, merge, read_as, same_shape, shapes};
 use crate::cast::check_unpacked;
+use crate::profile::DropoutTie;
 use crate::{Code, Error, Profile, Result};
 
 /// Fields and operands of Dropout.
@@ -33,6 +34,7 @@ pub fn dropout(p: &Dropout, states: &mut [State], src: &Src, dst: &Dst, profile:
         )));
     }
     let (dtype, cfg) = (dst.dtype(), profile.fp8());
+    let keeps_tie = p.is_keep_threshold && profile.dropout_tie == DropoutTie::Keep;
     let mut keep = [false; CHUNK];
     let (mut input, mut result) = (Block::new(), Block::new());
     for (lane, state) in states.iter_mut().enumerate() {
@@ -46,7 +48,8 @@ pub fn dropout(p: &Dropout, states: &mut [State], src: &Src, dst: &Dst, profile:
         };
         chunks(dst.lane_len(), |start, n| {
             for k in &mut keep[..n] {
-                *k = (uniform(xorwow_next(state)) < threshold) == p.is_keep_threshold;
+                let r = uniform(xorwow_next(state));
+                *k = (r < threshold) == p.is_keep_threshold || keeps_tie && r == threshold;
             }
             let (input, result) = (input.bytes(n, dtype), result.bytes(n, dtype));
             read_as(src, lane, start, dtype, cfg, input);

@@ -328,7 +328,7 @@ pub struct Ops {
     /// One JSON array instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Also list every choice the documents leave open, with its value in each profile.
+    /// Also tell for every opcode how faithful it is and what the documents leave open, and list the choices.
     #[arg(long)]
     pub fidelity: bool,
 }

@@ -3,12 +3,14 @@
 use crate::args::ToleranceArgs;
 use crate::npy::{Npy, shape_text};
 use birsim_kernels::compare::{Comparison, HISTOGRAM_EDGES, Tolerance, compare};
+use birsim_kernels::profile::ToleranceUnit;
 use birsim_kernels::{Dtype, Named, Result, cast};
 use serde_json::{Value, json};
 
-/// Tolerance of a run, from its options.
-pub fn tolerance(args: &ToleranceArgs) -> Tolerance {
+/// Tolerance of a run, from its options; `unit` is that of the first number of a given pair (ruling D52).
+pub fn tolerance(args: &ToleranceArgs, unit: ToleranceUnit) -> Tolerance {
     let mut tolerance = match (args.birsim_output_tolerance, args.rtol, args.atol) {
+        (Some((rtol, atol)), ..) if unit == ToleranceUnit::Fraction => Tolerance { rtol, atol, nan_bits: false },
         (Some((percent, atol)), ..) => Tolerance::from_percent(percent, atol),
         (None, None, None) => Tolerance::default(),
         (None, rtol, atol) => {
@@ -192,11 +194,11 @@ mod tests {
     #[test]
     fn d52_the_first_number_of_the_pair_is_percent() {
         let args = ToleranceArgs { birsim_output_tolerance: Some((1.0, 1e-5)), ..Default::default() };
-        let t = tolerance(&args);
+        let t = tolerance(&args, ToleranceUnit::Percent);
         assert_eq!((t.rtol, t.atol), (0.01, 1e-5));
-        assert_eq!(tolerance(&ToleranceArgs::default()), t);
+        assert_eq!(tolerance(&ToleranceArgs::default(), ToleranceUnit::Percent), t);
         let exact = ToleranceArgs { rtol: Some(0.0), atol: Some(0.0), ..Default::default() };
-        assert!(tolerance(&exact).is_exact());
+        assert!(tolerance(&exact, ToleranceUnit::Percent).is_exact());
     }
 
     #[test]

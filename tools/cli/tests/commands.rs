@@ -114,6 +114,44 @@ fn ops_lists_the_whole_table() {
 }
 
 #[test]
+fn ops_fidelity_tells_class_section_and_choices_of_every_opcode() {
+    use birsim_engine::ir::Opcode;
+    use birsim_kernels::Profile;
+    let s = Sandbox::new();
+    let ran = s.birsim(&["ops", "--fidelity"]);
+    ran.exits(0);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let ran = s.birsim(&["ops", "--json", "--fidelity"]);
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&ran.stdout).unwrap();
+    for row in &rows {
+        let text = |key: &str| row[key].as_str().unwrap();
+        let head = format!("{}: {}; {}", text("name"), text("fidelity"), text("spec"));
+        let at = lines.iter().position(|l| l.trim_start().ends_with(&head)).expect(&head);
+        let own: Vec<&str> = lines[at + 1..].iter().copied().take_while(|l| l.starts_with("       ")).collect();
+        let expected: Vec<_> =
+            Profile::accepted().into_iter().filter(|(f, _)| f.opcodes != ["*"] && f.touches(text("name"))).collect();
+        assert_eq!(own.len(), expected.len(), "{head}");
+        for (line, (field, accepted)) in own.iter().zip(&expected) {
+            assert!(line.contains(field.name), "{line}");
+            assert!(accepted.iter().all(|a| line.contains(a)), "{line}: {accepted:?}");
+        }
+        let listed = row["choices"].as_array().unwrap();
+        assert_eq!(listed.len(), Profile::FIELDS.iter().filter(|f| f.touches(text("name"))).count(), "{head}");
+        assert!(listed.iter().all(|c| !c["accepted"].as_array().unwrap().is_empty() && c["value"].is_string()));
+    }
+    for field in Profile::FIELDS {
+        for op in field.opcodes.iter().filter(|o| **o != "*") {
+            assert!(Opcode::from_name(op).is_some(), "{}: {op} is no opcode", field.name);
+        }
+        assert!(ran.stdout.contains(field.name) || field.opcodes.is_empty(), "{}", field.name);
+        assert!(lines.iter().any(|l| l.contains(&format!("{} = ", field.name))), "{}", field.name);
+    }
+    for n in 1..=52 {
+        assert!(lines.iter().any(|l| l.trim_start().starts_with(&format!("D{n} "))), "D{n}");
+    }
+}
+
+#[test]
 fn explain_knows_every_code() {
     let s = Sandbox::new();
     let all = s.birsim(&["explain"]);

@@ -6,6 +6,7 @@ use crate::world::expr::Ex;
 use crate::world::program::*;
 use crate::world::scope::Scope;
 use crate::{Code, Error, Result};
+use birsim_kernels::profile::LoopWithoutBounds;
 
 impl Context<'_> {
     /// What the instruction does to control flow; compiles its body, if any.
@@ -98,9 +99,10 @@ impl Context<'_> {
     pub(super) fn loop_control(&mut self, opcode: Opcode, axis: Option<&Axis>) -> Result<Control> {
         let id = self.program.axes.len() as u32;
         self.program.axes.push(axis.map_or("", |a| a.name.as_str()).into());
+        let once = self.layout.profile.loop_without_bounds == LoopWithoutBounds::Once;
         let Some(a) = axis else {
             let zero = || Ex::C(0);
-            return Ok(Control::Loop { axis: id, lb: zero(), ub: zero(), stride: zero(), degenerate: true });
+            return Ok(Control::Loop { axis: id, lb: zero(), ub: zero(), stride: zero(), degenerate: once });
         };
         let (lb, ub, stride) = (self.expr(&a.lb)?, self.expr(&a.ub)?, self.expr(&a.stride)?);
         if opcode == Opcode::DynamicForLoop {
@@ -114,7 +116,7 @@ impl Context<'_> {
         if stride.as_const().is_some_and(|s| s < 0) {
             return Err(Error::new(Code::J011, "the stride of a loop is not negative").received(&a.name));
         }
-        let degenerate = opcode == Opcode::Loop && constants == [Some(0); 3];
+        let degenerate = once && opcode == Opcode::Loop && constants == [Some(0); 3];
         Ok(Control::Loop { axis: id, lb, ub, stride, degenerate })
     }
 

@@ -347,7 +347,7 @@ impl Context<'_> {
             }
             arguments.push((reg, incoming.into_boxed_slice()));
         }
-        let list = expand_parallel(&block.instructions)?;
+        let list = expand_parallel(&block.instructions, self.layout.profile.parallel_loops)?;
         let mut segments = Vec::new();
         let mut queues: [Vec<(u32, &Instruction)>; QUEUES] = Default::default();
         for (index, i) in list.iter().enumerate() {

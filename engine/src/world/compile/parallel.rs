@@ -2,20 +2,22 @@
 
 use crate::ir::{Block, Instruction, Opcode, Value};
 use crate::{Code, Error, Result};
+use birsim_kernels::profile::ParallelLoops;
 use std::borrow::Cow;
 
 /// Parallel loops run instruction-major (ruling D43): every instruction of the body gets the loop to itself.
-pub(super) fn expand_parallel(list: &[Instruction]) -> Result<Vec<Cow<'_, Instruction>>> {
+pub(super) fn expand_parallel(list: &[Instruction], order: ParallelLoops) -> Result<Vec<Cow<'_, Instruction>>> {
     let mut out = Vec::with_capacity(list.len());
     for i in list {
-        if i.opcode != Opcode::Loop || i.field("isParallel") != Some(Value::Bool(true)) {
+        let apart = order == ParallelLoops::InstructionMajor && i.field("isParallel") == Some(Value::Bool(true));
+        if i.opcode != Opcode::Loop || !apart {
             out.push(Cow::Borrowed(i));
             continue;
         }
         // The loop waits before its first instruction and signals after its last one.
         let mut inside = Vec::new();
         for b in &i.blocks {
-            for inner in expand_parallel(&b.instructions)? {
+            for inner in expand_parallel(&b.instructions, order)? {
                 if inner.opcode.is_terminator() {
                     return Err(Error::new(Code::U002, "a branch inside a parallel loop is not modelled")
                         .received(inner.opcode)

@@ -4,6 +4,7 @@ use crate::args::Compare;
 use crate::golden::{self, Tensor};
 use crate::npy;
 use crate::term::print;
+use birsim_kernels::profile::ToleranceUnit;
 use birsim_kernels::{Named, Result};
 
 /// Compares two files; 0 when they match, 1 when they differ.
@@ -17,7 +18,7 @@ pub fn run(args: &Compare) -> Result<i32> {
     };
     let shape = got.header().shape.clone();
     let bytes = got.into_bytes()?;
-    let tolerance = golden::tolerance(&args.tolerance);
+    let tolerance = golden::tolerance(&args.tolerance, ToleranceUnit::Percent);
     let outcome =
         golden::check(Tensor { dtype, shape: &shape, bytes: &bytes }, want, &tolerance, args.tolerance.flatten)?;
     let name = args.got.display();

@@ -12,7 +12,10 @@ use std::fmt::Write;
 /// Prints the table, as text or JSON.
 pub fn run(args: &Ops) -> Result<i32> {
     if args.json {
-        let rows: Vec<Value> = Opcode::all().map(|o| json_row(o.row())).collect();
+        let mut rows: Vec<Value> = Opcode::all().map(|o| json_row(o.row())).collect();
+        if args.fidelity {
+            rows.iter_mut().zip(Opcode::all()).for_each(|(row, o)| row["choices"] = json_choices(o.name()));
+        }
         let mut text = String::from("[\n");
         for (i, row) in rows.iter().enumerate() {
             let _ = writeln!(text, "{row}{}", if i + 1 < rows.len() { "," } else { "" });
@@ -89,23 +92,65 @@ fn table() -> String {
     text
 }
 
+/// The class of fidelity, the section and the choices of every opcode, then every choice by topic, then the rulings.
 fn choices() -> String {
+    let accepted = Profile::accepted();
     let (reference, device) = (Profile::reference().values(), Profile::device().values());
     let mut text = String::from(
-        "\nChoices the documents leave open (--set FIELD=VALUE; source: ruling or section of the specification)\n",
+        "\nFidelity and choices of every opcode (field = value of the reference | other accepted values)\n\n",
     );
-    for ((field, value), (_, on_device)) in reference.iter().zip(&device) {
-        let _ = write!(text, "\n{} = {value}", field.name);
-        if on_device != value {
-            let _ = write!(text, "   (--profile device: {on_device})");
+    for row in Opcode::all().map(Opcode::row) {
+        let _ = writeln!(text, "{:>3}  {}: {}; {}", row.opcode.ordinal(), row.name, fidelity(row), row.spec);
+        for ((field, value), (_, accepted)) in reference.iter().zip(&accepted) {
+            if field.opcodes != ["*"] && field.touches(row.name) {
+                let _ = writeln!(text, "       {}", one_choice(field.name, value, accepted));
+            }
         }
-        let opcodes = if field.opcodes == ["*"] { "every instruction".to_string() } else { field.opcodes.join(", ") };
-        let _ = write!(text, "\n    {}\n    touches {opcodes}; {}\n", field.what.trim(), field.source);
     }
-    text.push_str("\nRulings, and where each is decided\n\n");
+    text.push_str("\nEvery instruction\n\n");
+    for ((field, value), (_, accepted)) in reference.iter().zip(&accepted) {
+        if field.opcodes == ["*"] {
+            let _ = writeln!(text, "       {}", one_choice(field.name, value, accepted));
+        }
+    }
+    text.push_str(
+        "\nChoices the documents leave open, by topic (--set FIELD=VALUE; rulings and sections in brackets)\n",
+    );
+    let mut topic = "";
+    for (((field, value), (_, on_device)), (_, accepted)) in reference.iter().zip(&device).zip(&accepted) {
+        if field.topic != topic {
+            topic = field.topic;
+            let _ = writeln!(text, "\n{topic}");
+        }
+        let _ = write!(text, "  {}", one_choice(field.name, value, accepted));
+        if on_device != value {
+            let _ = write!(text, " (--profile device: {on_device})");
+        }
+        let _ = writeln!(text, "\n     {} [{}]", field.what.trim(), field.sources.join(", "));
+    }
+    text.push_str("\nRulings: what birsim does, where it is decided, and the fields\n\n");
     for r in RULINGS {
-        let field = if r.field.is_empty() { String::new() } else { format!(" (--set {}=..)", r.field) };
-        let _ = writeln!(text, "{:>4}  {}{field}\n      {}", r.id, r.choice, r.place);
+        let fields: Vec<&str> = r.fields().collect();
+        let _ = writeln!(text, "{:>4}  {}\n      {}; {}", r.id, r.choice, r.place, fields.join(", "));
     }
     text
+}
+
+/// `field=value`, and the other values that `--set` takes.
+fn one_choice(field: &str, value: &str, accepted: &[&str]) -> String {
+    let others: Vec<&str> = accepted.iter().copied().filter(|a| *a != value).collect();
+    match others.as_slice() {
+        [] => format!("{field} = {value}"),
+        _ => format!("{field} = {value} | {}", others.join(" | ")),
+    }
+}
+
+/// The choices of one opcode, as JSON.
+fn json_choices(opcode: &str) -> Value {
+    let (reference, accepted) = (Profile::reference().values(), Profile::accepted());
+    let rows = reference.iter().zip(&accepted).filter(|((field, _), _)| field.touches(opcode));
+    rows.map(|((field, value), (_, accepted))| {
+        json!({"field": field.name, "value": value, "accepted": accepted, "sources": field.sources})
+    })
+    .collect()
 }

@@ -2,7 +2,8 @@
 
 use super::element::native_kind;
 use super::{MAGIC, encode_name};
-use birsim_kernels::{Code, Dtype, Error, Result};
+use birsim_kernels::profile::MetaNames;
+use birsim_kernels::{Code, Dtype, Error, Named, Result};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -62,20 +63,31 @@ pub fn write_atomic(path: &Path, parts: &[&[u8]]) -> Result<()> {
 }
 
 /// Writes `<dir>/<name>-birsim.npy`.
-pub fn write_tensor(dir: &Path, name: &str, dtype: Dtype, shape: &[u64], bytes: &[u8]) -> Result<PathBuf> {
+pub fn write_tensor(
+    dir: &Path,
+    name: &str,
+    dtype: Dtype,
+    shape: &[u64],
+    bytes: &[u8],
+    names: MetaNames,
+) -> Result<PathBuf> {
     let path = dir.join(format!("{}-birsim.npy", encode_name(name)));
-    write_npy(&path, dtype, shape, bytes)?;
+    write_npy(&path, dtype, shape, bytes, names)?;
     Ok(path)
 }
 
 /// Writes a `.npy` file, with a `.meta` side file for types NumPy has no name for (ruling D28).
-pub fn write_npy(path: &Path, dtype: Dtype, shape: &[u64], bytes: &[u8]) -> Result<()> {
+pub fn write_npy(path: &Path, dtype: Dtype, shape: &[u64], bytes: &[u8], names: MetaNames) -> Result<()> {
     write_atomic(path, &[&header(dtype, shape), bytes])?;
     let mut meta = path.as_os_str().to_owned();
     meta.push(".meta");
     let meta = PathBuf::from(meta);
     if native_kind(dtype).is_none() {
-        let text = format!("{{\"ml_dtype\": \"{}\"}}\n", dtype.ml_dtypes_name());
+        let word = match names {
+            MetaNames::MlDtypes => dtype.ml_dtypes_name(),
+            MetaNames::Bir => dtype.name(),
+        };
+        let text = format!("{{\"ml_dtype\": \"{word}\"}}\n");
         write_atomic(&meta, &[text.as_bytes()])?;
     } else {
         // A side file of an earlier run under the same name would now be wrong.
@@ -104,7 +116,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for d in Dtype::ALL.iter().copied() {
             let bytes: Vec<u8> = (0..6 * d.size()).map(|i| i as u8).collect();
-            let path = write_tensor(dir.path(), "t", d, &[2, 3], &bytes).unwrap();
+            let path = write_tensor(dir.path(), "t", d, &[2, 3], &bytes, MetaNames::MlDtypes).unwrap();
             let file = open(&path).unwrap();
             assert!(file.header().element.holds(d));
             assert_eq!(file.into_tensor(d, &[2, 3]).unwrap(), bytes);
@@ -119,7 +131,7 @@ mod tests {
     #[test]
     fn d28_the_side_file_names_the_ml_dtypes_type_and_both_spellings_are_read() {
         let dir = tempfile::tempdir().unwrap();
-        let path = write_tensor(dir.path(), "t", Dtype::Float8e4, &[1], &[0]).unwrap();
+        let path = write_tensor(dir.path(), "t", Dtype::Float8e4, &[1], &[0], MetaNames::MlDtypes).unwrap();
         let meta = dir.path().join("t-birsim.npy.meta");
         assert_eq!(std::fs::read_to_string(&meta).unwrap(), "{\"ml_dtype\": \"float8_e4m3\"}\n");
         assert_eq!(crate::npy::meta_dtype(&path), Some(Dtype::Float8e4));
@@ -129,7 +141,8 @@ mod tests {
 
     #[test]
     fn an_unwritable_folder_is_an_error_with_a_code() {
-        let e = write_tensor(Path::new("/nonexistent/birsim"), "t", Dtype::Uint8, &[1], &[0]).unwrap_err();
+        let e = write_tensor(Path::new("/nonexistent/birsim"), "t", Dtype::Uint8, &[1], &[0], MetaNames::MlDtypes)
+            .unwrap_err();
         assert_eq!(e.code(), Code::F007);
     }
 }

@@ -16,6 +16,7 @@ use crate::term::{Term, print};
 use crate::{guard, tensors, usage};
 use birsim_engine::ir::{Module, TensorKind};
 use birsim_engine::{Cores, Limits, MemMode, Order, RunSummary, Schedule, Simulator};
+use birsim_kernels::profile::TensorNames;
 use birsim_kernels::{Code, Error, Profile, Result};
 use birsim_klr::LowerOptions;
 use folder::OutputFolder;
@@ -65,14 +66,14 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     record.engines = usage::engines(&modules);
 
     let counter = Arc::new(AtomicU64::new(0));
-    let mut builder = builder(args, profile, &counter);
+    let mut builder = builder(args, profile.clone(), &counter);
     if let Some(dir) = &args.pwp_tables {
         builder = builder.pwp_tables(birsim_kernels::activation::pwp::Tables::load(dir)?);
     }
     let trace = args.trace.as_deref().map(watch::Trace::create).transpose()?;
     builder = watch::configure(builder, args, trace.as_ref())?;
     let mut sim = Cores::load(&builder, &modules)?;
-    let decls = declarations(&sim, &modules);
+    let decls = declarations(&sim, &modules, &profile);
     bind(args, &mut sim, &modules, &decls, &sources, record)?;
     let goldens = Given { named: &args.golden, positional: &args.output_files, collection: args.goldens.as_deref() };
     let goldens = Plan::goldens(&decls, &goldens)?;
@@ -83,7 +84,7 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     // A panic inside the machine must not cost the statistics.
     let ran = guard(|| sim.run());
     drop(meter);
-    let watched = guard(|| watch::finish(args, &mut sim, &decls, trace, ran.is_ok()));
+    let watched = guard(|| watch::finish(args, &mut sim, &decls, profile.meta_names, trace, ran.is_ok()));
     if !args.dump.is_empty() {
         folder.keep();
     }
@@ -116,7 +117,7 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     if !args.quiet {
         record.warnings().for_each(|w| term.warn(w));
     }
-    outputs::outputs(args, &mut sim, &decls, &goldens, &folder, record)
+    outputs::outputs(args, &profile, &mut sim, &decls, &goldens, &folder, record)
 }
 
 /// Most errors of one kernel that are printed.
@@ -202,13 +203,15 @@ fn builder(args: &Run, profile: Profile, counter: &Arc<AtomicU64>) -> birsim_eng
 }
 
 /// The tensors of the entry function: formals of other functions are never bound from outside.
-fn declarations(sim: &Cores, modules: &[Module]) -> Vec<Decl> {
+fn declarations(sim: &Cores, modules: &[Module], profile: &Profile) -> Vec<Decl> {
+    let by_set = profile.tensor_names == TensorNames::LocationOrSet;
     let own = usage::entry_sets(modules);
     let all = sim.tensors();
     let mine = all.iter().filter(|t| own.contains(t.set.as_str()));
     mine.map(|t| Decl {
         name: t.name.clone(),
         set: t.set.clone(),
+        by_set,
         kind: t.kind,
         dtype: t.dtype,
         shape: t.shape.clone(),

@@ -8,18 +8,19 @@ use crate::npy::write_tensor;
 use crate::tensors::{self, Decl, Plan, with_npy};
 use birsim_engine::Cores;
 use birsim_kernels::compare::Tolerance;
-use birsim_kernels::{Code, Dtype, Error, Result, cast};
+use birsim_kernels::{Code, Dtype, Error, Profile, Result, cast};
 
 /// Writes every output and checks those that have goldens; what differs is noted in the record, not an error.
 pub fn outputs(
     args: &Run,
+    profile: &Profile,
     sim: &mut Cores,
     decls: &[Decl],
     goldens: &Plan,
     folder: &OutputFolder<'_>,
     record: &mut Record,
 ) -> Result<()> {
-    let tolerance = golden::tolerance(&args.tolerance);
+    let tolerance = golden::tolerance(&args.tolerance, profile.tolerance_unit);
     // Everything is read before anything is written, so that a failure leaves no half of the results behind.
     let mut results = Vec::new();
     for (decl, golden) in decls.iter().zip(&goldens.origins).filter(|(d, _)| d.kind.is_output()) {
@@ -27,7 +28,7 @@ pub fn outputs(
     }
     folder.keep();
     for (decl, _, bytes) in &results {
-        let file = write_tensor(&args.out, &decl.name, decl.dtype, &decl.shape, bytes)?;
+        let file = write_tensor(&args.out, &decl.name, decl.dtype, &decl.shape, bytes, profile.meta_names)?;
         record.outputs.push(OutputRecord {
             name: decl.name.clone(),
             dtype: decl.dtype,

@@ -4,6 +4,7 @@ use crate::args::Run;
 use crate::npy::{encode_name, write_npy};
 use crate::tensors::{Decl, resolve};
 use birsim_engine::{Builder, Cores, TensorMap, TraceSink};
+use birsim_kernels::profile::MetaNames;
 use birsim_kernels::{Code, Error, Named, Result};
 use serde_json::json;
 use std::fs::File;
@@ -85,7 +86,14 @@ pub fn check_dumps(args: &Run, decls: &[Decl]) -> Result<()> {
 }
 
 /// Closes the trace and writes the dumps; after a fault, those that were reached.
-pub fn finish(args: &Run, sim: &mut Cores, decls: &[Decl], trace: Option<Trace>, complete: bool) -> Result<()> {
+pub fn finish(
+    args: &Run,
+    sim: &mut Cores,
+    decls: &[Decl],
+    names: MetaNames,
+    trace: Option<Trace>,
+    complete: bool,
+) -> Result<()> {
     if let Some(t) = trace {
         t.close()?;
     }
@@ -112,7 +120,7 @@ pub fn finish(args: &Run, sim: &mut Cores, decls: &[Decl], trace: Option<Trace>,
             Some(i) => format!("{}@{}-dump.npy", encode_name(&d.tensor), encode_name(i)),
         };
         let path = d.file.clone().unwrap_or_else(|| args.out.join(name));
-        write_npy(&path, info.dtype, &info.shape, &bytes)?;
+        write_npy(&path, info.dtype, &info.shape, &bytes, names)?;
     }
     Ok(())
 }

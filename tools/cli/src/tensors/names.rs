@@ -9,7 +9,7 @@ pub fn resolve(decls: &[Decl], text: &str) -> Result<usize> {
     if let Some(i) = decls.iter().position(|d| d.name == text) {
         return Ok(i);
     }
-    let by_set = |d: &Decl| d.set == text || d.set.strip_suffix("_set") == Some(text);
+    let by_set = |d: &Decl| d.by_set && (d.set == text || d.set.strip_suffix("_set") == Some(text));
     let found: Vec<usize> = decls.iter().enumerate().filter(|(_, d)| by_set(d)).map(|(i, _)| i).collect();
     match found.as_slice() {
         [one] => Ok(*one),
@@ -75,7 +75,7 @@ mod tests {
 
     fn decl(name: &str, set: &str) -> Decl {
         let (kind, dtype) = (TensorKind::ExternalInput, Dtype::Float32);
-        Decl { name: name.into(), set: set.into(), kind, dtype, shape: vec![1], file: String::new() }
+        Decl { name: name.into(), set: set.into(), by_set: true, kind, dtype, shape: vec![1], file: String::new() }
     }
 
     #[test]

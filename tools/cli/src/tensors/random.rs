@@ -44,8 +44,15 @@ mod tests {
     fn every_dtype_gets_tame_values() {
         for dtype in Dtype::ALL.iter().copied() {
             let kind = TensorKind::ExternalInput;
-            let decl =
-                Decl { name: "x".into(), set: "x_set".into(), kind, dtype, shape: vec![7, 100], file: String::new() };
+            let decl = Decl {
+                name: "x".into(),
+                set: "x_set".into(),
+                by_set: true,
+                kind,
+                dtype,
+                shape: vec![7, 100],
+                file: String::new(),
+            };
             let bytes = random_bytes(&decl, 700 * dtype.size(), 1);
             assert_eq!(bytes, random_bytes(&decl, 700 * dtype.size(), 1));
             assert_ne!(bytes, random_bytes(&decl, 700 * dtype.size(), 2));

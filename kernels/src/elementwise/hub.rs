@@ -1,0 +1,67 @@
+//! The other reading of `numerics.md` 2.2: integers enter and leave the bit-vector path through the float32 hub.
+
+use crate::access::{Dst, Input, Pattern, Src, chunks};
+use crate::agree::read_as;
+use crate::cast::Fp8Config;
+use crate::profile::IntegerOperands;
+use crate::{Code, Dtype, Error, Profile, Result};
+
+/// The instruction runs on int32 copies under the profile.
+pub(crate) fn wanted(profile: &Profile) -> bool {
+    profile.integer_operands == IntegerOperands::Hub
+}
+
+/// A dense int32 copy of an operand.
+struct Staged {
+    bytes: Vec<u8>,
+    pattern: Pattern,
+}
+
+impl Staged {
+    fn empty(like: &Pattern) -> Result<Self> {
+        let nums: Vec<u32> = like.pairs().iter().map(|p| p.num).collect();
+        let bytes = like.len().checked_mul(4).filter(|b| *b <= 1 << 30);
+        let bytes = bytes.ok_or_else(|| {
+            Error::new(Code::S009, "an operand is too large to be copied through float32").received(like.len())
+        })?;
+        Ok(Staged { bytes: vec![0; bytes], pattern: Pattern::dense(Dtype::Int32, &nums)? })
+    }
+
+    fn of(src: &Src) -> Result<Self> {
+        let mut out = Staged::empty(src.pattern())?;
+        for lane in 0..src.lanes() {
+            chunks(src.lane_len(), |start, n| {
+                let at = (lane * src.lane_len() + start) * 4;
+                read_as(src, lane, start, Dtype::Int32, Fp8Config::DEFAULT, &mut out.bytes[at..at + 4 * n]);
+                Ok(())
+            })?;
+        }
+        Ok(out)
+    }
+}
+
+/// Runs `f` on int32 copies of all operands, made by the cast rules, and casts its result into `dst`.
+pub(crate) fn run(
+    src: &Src,
+    others: [Option<&Input>; 2],
+    dst: &Dst,
+    profile: &Profile,
+    f: impl FnOnce(&Src, [Option<Input>; 2], &Dst, &Profile) -> Result<()>,
+) -> Result<()> {
+    let plain = Profile { integer_operands: IntegerOperands::Bits, ..profile.clone() };
+    let source = Staged::of(src)?;
+    let views: [Option<Staged>; 2] = {
+        let stage = |k: usize| others[k].and_then(Input::view).map(Staged::of).transpose();
+        [stage(0)?, stage(1)?]
+    };
+    let input = |k: usize| -> Result<Option<Input>> {
+        Ok(match (&views[k], others[k]) {
+            (Some(s), _) => Some(Input::View(Src::new(&s.bytes, s.pattern.clone())?)),
+            (None, other) => other.cloned(),
+        })
+    };
+    let mut result = Staged::empty(dst.pattern())?;
+    let source = Src::new(&source.bytes, source.pattern)?;
+    f(&source, [input(0)?, input(1)?], &Dst::new(&mut result.bytes, result.pattern.clone())?, &plain)?;
+    crate::copy::copy(&Src::new(&result.bytes, result.pattern)?, dst, profile)
+}

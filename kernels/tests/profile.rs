@@ -1,0 +1,149 @@
+//! The profile as a whole: every ruling and every open section has its field, every field takes and shows its values.
+
+use birsim_kernels::rulings::RULINGS;
+use birsim_kernels::{Code, Profile};
+use std::collections::HashSet;
+
+/// Sections of the specifications with a line that is tagged as proposed or unknown and concerns behaviour.
+const OPEN_SECTIONS: &[&str] = &[
+    "numerics 2.2",
+    "numerics 3.1",
+    "numerics 4.4",
+    "numerics 4.7",
+    "numerics 5.4",
+    "numerics 6",
+    "numerics 9",
+    "alu-ops 2",
+    "alu-ops 2.1",
+    "alu-ops 3",
+    "alu-ops 4.1",
+    "alu-ops 4.2",
+    "alu-ops 4.3",
+    "alu-ops 4.4",
+    "alu-ops 4.6",
+    "alu-ops 4.7",
+    "alu-ops 4.9",
+    "alu-ops 6.4",
+    "alu-ops 6.5",
+    "alu-ops 6.8",
+    "alu-ops 6.10",
+    "alu-ops 6.13",
+    "alu-ops 8",
+    "matmul-mx 2.4",
+    "matmul-mx 2.5",
+    "matmul-mx 2.6",
+    "matmul-mx 2.7",
+    "matmul-mx 3.2",
+    "matmul-mx 3.3",
+    "matmul-mx 5.5",
+    "matmul-mx 6",
+    "matmul-mx 9",
+    "activation 1.5",
+    "activation 3",
+    "activation 3.1",
+    "activation 6",
+    "activation 7.1",
+    "activation 7.3",
+    "activation 10",
+    "bir-json 1",
+    "bir-json 3",
+    "bir-json 4.2",
+    "bir-json 5.1",
+    "bir-json 6.2",
+    "bir-json 6.4",
+    "bir-json 7.1",
+    "bir-json 7.3",
+    "bir-json 8",
+    "bir-json 9",
+    "bir-json 10",
+    "bir-json 12",
+    "bir-model 2.1",
+    "bir-model 2.2",
+    "bir-model 3",
+    "bir-model 4.1",
+    "bir-model 6.3",
+    "bir-model 6.5",
+    "bir-model 6.9",
+    "bir-model 7",
+    "bir-model 8",
+];
+
+fn has_field(source: &str) -> bool {
+    Profile::FIELDS.iter().any(|f| f.sources.contains(&source))
+}
+
+#[test]
+fn every_ruling_is_listed_once_and_has_a_field() {
+    assert_eq!(RULINGS.len(), 52);
+    for (k, r) in RULINGS.iter().enumerate() {
+        assert_eq!(r.id, format!("D{}", k + 1));
+        assert!(has_field(r.id) && r.fields().count() > 0, "{}", r.id);
+    }
+    for f in Profile::FIELDS {
+        for s in f.sources.iter().filter(|s| s.starts_with('D')) {
+            assert!(RULINGS.iter().any(|r| r.id == *s), "{}: {s}", f.name);
+        }
+    }
+}
+
+#[test]
+fn every_open_section_has_a_field() {
+    for s in OPEN_SECTIONS {
+        assert!(has_field(s), "{s}");
+    }
+}
+
+#[test]
+fn every_field_is_described_once() {
+    let mut names = HashSet::new();
+    for f in Profile::FIELDS {
+        assert!(names.insert(f.name), "{} is declared twice", f.name);
+        assert!(f.what.trim().ends_with('.') && f.what.len() < 140, "{}: {}", f.name, f.what);
+        assert!(!f.sources.is_empty() && !f.topic.is_empty(), "{}", f.name);
+    }
+    // A topic is one block of rows.
+    let mut topics: Vec<&str> = Profile::FIELDS.iter().map(|f| f.topic).collect();
+    topics.dedup();
+    assert_eq!(topics.len(), topics.iter().collect::<HashSet<_>>().len());
+}
+
+#[test]
+fn every_field_takes_and_shows_each_of_its_values() {
+    let mut alternatives = 0;
+    for (field, accepted) in Profile::accepted() {
+        assert!(!accepted.is_empty(), "{}", field.name);
+        alternatives += usize::from(accepted.len() > 1);
+        for value in &accepted {
+            let mut p = Profile::reference();
+            p.set(field.name, value).unwrap();
+            let shown = p.values().into_iter().find(|(f, _)| f.name == field.name).unwrap().1;
+            assert_eq!(shown, *value, "{}", field.name);
+            let changed: Vec<&str> = p.differences().iter().map(|(f, _)| f.name).collect();
+            let documented = Profile::reference().values().into_iter().find(|(f, _)| f.name == field.name).unwrap().1;
+            assert_eq!(changed, if documented == *value { vec![] } else { vec![field.name] });
+        }
+        let e = Profile::reference().set(field.name, "no such value").unwrap_err();
+        assert_eq!(e.code(), Code::F008);
+        for value in &accepted {
+            assert!(e.advice_text().contains(value), "{}: {}", field.name, e.advice_text());
+        }
+    }
+    assert!(alternatives >= 50, "{alternatives} fields have a second value");
+    let e = Profile::reference().set("fp8_saturated", "true").unwrap_err();
+    assert_eq!(e.code(), Code::F008);
+    assert!(e.advice_text().contains("birsim ops --fidelity"));
+}
+
+#[test]
+fn presets_are_values_that_set_accepts() {
+    for preset in [Profile::reference(), Profile::device()] {
+        let mut copy = Profile::reference();
+        for (field, value) in preset.values() {
+            copy.set(field.name, &value).unwrap();
+        }
+        assert_eq!(copy, preset);
+    }
+    assert_eq!(Profile::default(), Profile::reference());
+    assert!(Profile::reference().differences().is_empty());
+    assert!(!Profile::device().differences().is_empty());
+}
