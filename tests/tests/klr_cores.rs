@@ -149,7 +149,8 @@ fn lowered_from(address: &str, bodies: [Vec<Block>; 2]) -> Vec<Module> {
     };
     let file = read(&write(&Program::Lnc(kernel))).expect("what is written reads");
     let Contents::Program(program) = file.contents else { panic!("a program was written") };
-    lower(&program, &LowerOptions::default()).unwrap_or_else(|e| panic!("{e:?}")).modules
+    let options = LowerOptions { accept_abstract: true, ..LowerOptions::default() };
+    lower(&program, &options).unwrap_or_else(|e| panic!("{e:?}")).modules
 }
 
 fn run(modules: &[Module], threads: usize) -> Result<Vec<f32>, Error> {
@@ -323,4 +324,51 @@ fn an_output_that_takes_the_place_of_an_input_starts_from_its_values() {
     for threads in [1, 2] {
         assert_eq!(run(&modules, threads).unwrap(), want);
     }
+}
+
+#[test]
+fn an_exchange_that_computes_folds_what_the_listed_cores_sent() {
+    let body = |core: usize| {
+        let fold = SendRecvCompute {
+            dsts: vec![local("c")],
+            srcs: vec![local("a")],
+            send_to_ranks: vec![Immediate::Int(1 - core as i32)],
+            // Core 0 takes the other's and its own values, core 1 the other's only.
+            recv_from_ranks: [1, 0].into_iter().skip(core).map(Immediate::Int).collect(),
+            pipe_id: Immediate::Int(0),
+            op: AluOp::Add,
+        };
+        vec![block(
+            "main.1",
+            vec![
+                dma(&format!("load{core}"), local("a"), input(core)),
+                stmt(&format!("fold{core}"), Operator::SendRecvCompute(Box::new(fold))),
+                dma(&format!("store{core}"), both(core), local("c")),
+            ],
+        )]
+    };
+    let modules = lowered([body(0), body(1)]);
+    let x = |n: usize| n as f32 * 0.5;
+    let want: Vec<f32> = (0..HALF).map(|n| x(n + HALF) + x(n)).chain((0..HALF).map(x)).collect();
+    for threads in [1, 2] {
+        assert_eq!(run(&modules, threads).unwrap(), want);
+    }
+}
+
+#[test]
+fn a_message_goes_from_core_to_core() {
+    let send = Send { op: AluOp::Bypass, srcs: vec![local("a")], peer_id: 1 };
+    let recv = Recv { op: AluOp::Bypass, dsts: vec![local("b")], replica_groups: vec![0, 1], peer_id: 0 };
+    let load = dma("load", local("a"), input(0));
+    let from = vec![load, stmt("send", Operator::Send(Box::new(send))), dma("own", both(0), local("a"))];
+    let to = vec![stmt("recv", Operator::Recv(Box::new(recv))), dma("got", both(1), local("b"))];
+    let modules = lowered([vec![block("main.1", from)], vec![block("main.1", to.clone())]]);
+    let want: Vec<f32> = (0..2 * HALF).map(|n| (n % HALF) as f32 * 0.5).collect();
+    assert_eq!(run(&modules, 2).unwrap(), want);
+    let silent = lowered([vec![block("main.1", vec![dma("own", both(0), input(0))])], vec![block("main.1", to)]]);
+    let e = run(&silent, 2).unwrap_err();
+    assert_eq!(
+        e.what(),
+        "no core can go on\n  core 0: has finished\n  core 1: recv (CollectiveRecv) waits for a message of core 0"
+    );
 }

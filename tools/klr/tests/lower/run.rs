@@ -2,6 +2,7 @@
 
 use crate::build::*;
 use birsim_engine::sim::Simulator;
+use birsim_klr::LowerOptions;
 use birsim_klr::ast::*;
 
 fn bytes<T: std::marker::Copy>(values: &[T], encode: impl Fn(T) -> Vec<u8>) -> Vec<u8> {
@@ -14,8 +15,10 @@ fn floats(values: &[f32]) -> Vec<u8> {
 
 /// Runs a kernel of one core and reads a float32 output.
 fn execute(k: LncKernel, inputs: &[(&str, Vec<u8>)], output: &str) -> Vec<f32> {
+    let accept = LowerOptions { accept_abstract: true, ..LowerOptions::default() };
+    let modules = run_with(k, &accept).unwrap_or_else(|e| panic!("{e:?}")).modules;
     let mut sim = Simulator::builder().threads(1).build().expect("a machine");
-    sim.load(&module(k)).unwrap_or_else(|e| panic!("{e}"));
+    sim.load(&modules[0]).unwrap_or_else(|e| panic!("{e}"));
     for (name, data) in inputs {
         sim.bind(name, data).unwrap_or_else(|e| panic!("{name}: {e}"));
     }
@@ -282,4 +285,108 @@ fn scalar_offsets_move_copies() {
     let column = |c: usize| if c < 4 { c + 3 } else { c - 4 };
     let want: Vec<f32> = (0..256).map(|e| x[e / 8 * 8 + column(e % 8)]).collect();
     assert_eq!(execute(k, &[("x", floats(&x))], "y"), want);
+}
+
+/// Column p of the matrix w[k][p] = k + 2 p is a sum of 0..32 plus 64 p when the other operand is all ones.
+#[test]
+fn a_loaded_matrix_stays_in_the_pe_when_its_source_changes() {
+    let fill = |name: &str, dst: TensorRef, n: i32| {
+        let p = MemSet { dst, value: Immediate::Int(n), dtype: F, engine: Engine::Pool };
+        stmt(name, Operator::MemSet(Box::new(p)))
+    };
+    let w = || sb("w", F, &[32, 4]);
+    let pattern =
+        DataPattern { offset: 0, pattern: vec![ApPair { step: 2, num: 4, offset: 0 }], channel_multiplier: 1 };
+    let product = |name: &str, dst: &str| {
+        stmt(name, Operator::MatMul(Box::new(MatMul { dst: ps(dst, &[4, 8]), moving: f("v") })))
+    };
+    let mut k = kernel(vec![block(
+        "main.1",
+        vec![
+            stmt("a", Operator::Iota(Box::new(Iota { dst: w(), pattern, dtype: None }))),
+            fill("b", f("v"), 1),
+            stmt("c", Operator::LoadStationary(Box::new(LoadStationary { src: w(), is_transpose: false }))),
+            fill("d", w(), 0),
+            product("e", "p"),
+            product("g", "p"),
+            stmt("h", Operator::Copy(Box::new(Copy { dst: sb("r", F, &[4, 8]), src: ps("p", &[4, 8]), op_dim: None }))),
+            dma("i", hbm("y", F, &[4, 8]), sb("r", F, &[4, 8])),
+        ],
+    )]);
+    k.outputs = list(F, &[("y", [4, 8])]);
+    // Two products with one destination add up.
+    let want: Vec<f32> = (0..32).map(|n| 2.0 * (496 + 64 * (n / 8)) as f32).collect();
+    assert_eq!(execute(k, &[], "y"), want);
+}
+
+#[test]
+fn abstract_operators_compute() {
+    let to = |n: &str, op: Operator| {
+        let mut k = kernel(vec![block(
+            "main.1",
+            vec![dma("a", f("a"), hbm("x", F, &[32, 8])), stmt("b", op), dma("c", hbm("y", F, &[32, 8]), f(n))],
+        )]);
+        k.inputs = list(F, &[("x", [32, 8])]);
+        k.outputs = list(F, &[("y", [32, 8])]);
+        let x: Vec<f32> = (0..256).map(|n| n as f32 - 100.0).collect();
+        execute(k, &[("x", floats(&x))], "y")
+    };
+    let want = |f: &dyn Fn(usize, usize, f32) -> f32| -> Vec<f32> {
+        (0..256).map(|n| f(n / 8, n % 8, n as f32 - 100.0)).collect()
+    };
+    let relu = Activate {
+        dst: f("d"),
+        src: f("a"),
+        accumulator_cmd: AccumCmd::Idle,
+        activation_func: ActivationFunc::Relu,
+        scale: Immediate::Float(2.0),
+        bias: Immediate::Float(-3.0),
+        imm: Immediate::Pointer,
+    };
+    assert_eq!(to("d", Operator::Activate(Box::new(relu))), want(&|_, _, x| (2.0 * x - 3.0).max(0.0)));
+    let select = AffineSelect {
+        dst: f("d"),
+        src: f("a"),
+        fill_mode: AffineSelectCmp::GreaterThanEq,
+        fill_reg: 2,
+        mask_pattern: DataPattern {
+            offset: 0,
+            pattern: vec![ApPair { step: -1, num: 8, offset: 0 }],
+            channel_multiplier: 1,
+        },
+    };
+    assert_eq!(to("d", Operator::AffineSelect(Box::new(select))), want(&|p, c, x| if p >= c { x } else { 0.0 }));
+    let range = RangeSelect {
+        dst: f("d"),
+        src: f("a"),
+        reduce_command: AccumCmd::Idle,
+        reduce_op: AluOp::Max,
+        base: 10.0,
+        fill_value: -1.0,
+        comp_op0: AluOp::IsGe,
+        comp_op1: AluOp::IsLt,
+        bound0: Immediate::Int(12),
+        bound1: Immediate::Float(15.5),
+    };
+    let kept = |_: usize, c: usize, x: f32| if (2..6).contains(&c) { x } else { -1.0 };
+    assert_eq!(to("d", Operator::RangeSelect(Box::new(range))), want(&kept));
+    let three = ScalarTensorTensor {
+        dst: f("d"),
+        src0: f("a"),
+        src1: f("a"),
+        op0: AluOp::Subtract,
+        op1: AluOp::Add,
+        reverse_operands: TensorScalarReverseOps::First,
+        imm0: Immediate::Float(5.0),
+        accumulator_cmd: AccumCmd::Idle,
+    };
+    assert_eq!(to("d", Operator::ScalarTensorTensor(Box::new(three))), vec![5.0; 256]);
+    let copy = DmaCopy {
+        dst: f("d"),
+        src: f("a"),
+        compute_op: DgeComputeOp::None,
+        dst_bounds_check: DmaBounds::Error,
+        src_bounds_check: DmaBounds::Reg(1),
+    };
+    assert_eq!(to("d", Operator::DmaCopy(Box::new(copy))), want(&|_, _, x| x));
 }

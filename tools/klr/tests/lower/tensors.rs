@@ -268,3 +268,38 @@ fn strict_mode_refuses_what_the_reference_refuses() {
         ]
     );
 }
+
+#[test]
+fn allocated_references_find_listed_tensors_by_name() {
+    let pair = |step, num| ApPair { step, num, offset: 0 };
+    let whole = || vec![pair(8, 32), pair(1, 8)];
+    let h =
+        |name: &str| TensorRef::Hbm(TensorHbm { name: name.into(), dtype: Dtype::Float32, address: 0, dims: whole() });
+    let p = TensorSram {
+        name: "p".into(),
+        dtype: Dtype::Float32,
+        par_num: 32,
+        pattern: vec![pair(1, 8)],
+        par_offset: 64,
+        free_offset: 2048 + 32,
+    };
+    let mut k = copies(TensorRef::Psum(p.clone()), h("x"));
+    // The input's storage has a name of its own, and another tensor is called like that.
+    k.inputs = vec![tensor("x", Memory::Hbm, Dtype::Float32, &[32, 8])];
+    k.inputs[0].address.name = "t".into();
+    k.bodies[0][0].body.push(stmt("q", copy(f("t2"), TensorRef::Psum(TensorSram { par_num: 16, ..p }))));
+    let fun = lowered(k);
+    let rows: Vec<_> = sets(&fun)
+        .into_iter()
+        .map(|s| {
+            let l = &s.locations[0];
+            (l.name.as_str(), l.dims.clone(), l.base, l.bank, l.addr)
+        })
+        .collect();
+    assert_eq!(rows, [("x", vec![32, 32], 0, 0, 0), ("p", vec![32, 32], 64, 1, 32), ("t2", vec![32, 32], 0, 0, 0)]);
+    let lines: Vec<String> = fun.blocks[0].instructions.iter().map(text).collect();
+    assert_eq!(
+        lines,
+        ["TensorCopy DVE (x[8:32,1:8]) -> (p[8:32,1:8])", "TensorCopy DVE (p[8:16,1:8]) -> (t2[8:32,1:8])"]
+    );
+}
