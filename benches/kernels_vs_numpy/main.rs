@@ -13,8 +13,10 @@ use numpy::Numpy;
 use std::time::{Duration, Instant};
 
 const THREADS: [usize; 2] = [1, 2];
-/// Runs of one side before the other one has its turn.
-const TURN: usize = 3;
+/// Time of one side before the other one has its turn: a core that slept needs a few milliseconds until it is there.
+const TURN: f64 = 0.01;
+/// Runs in a turn, however long or short they are.
+const RUNS: std::ops::RangeInclusive<usize> = 3..=128;
 /// Turns that every case gets.
 const MIN_TURNS: usize = 4;
 
@@ -55,6 +57,11 @@ fn main() {
     }
 }
 
+/// Runs in a turn of a side that takes `seconds` for one.
+fn runs(seconds: f64) -> usize {
+    ((TURN / seconds) as usize).clamp(*RUNS.start(), *RUNS.end())
+}
+
 /// Prints one cell; true when the ratio is below the bar. Runs inside the pool, as the simulator's loop does.
 fn measure(case: &mut Case, numpy: Option<&mut Numpy>, budget: Duration) -> bool {
     let (mut ours, mut theirs) = (f64::INFINITY, f64::INFINITY);
@@ -67,8 +74,7 @@ fn measure(case: &mut Case, numpy: Option<&mut Numpy>, budget: Duration) -> bool
             // The threads of OpenBLAS spin for 0.1 s after their work and would hold our second core.
             std::thread::sleep(Duration::from_millis(150));
         }
-        let times = if ours < 2e-4 { 4 * TURN } else { TURN };
-        for _ in 0..times {
+        for _ in 0..runs(ours) {
             let start = Instant::now();
             if let Err(e) = (case.run)() {
                 print!(" | {e}");
@@ -76,7 +82,7 @@ fn measure(case: &mut Case, numpy: Option<&mut Numpy>, budget: Duration) -> bool
             }
             ours = ours.min(start.elapsed().as_secs_f64());
         }
-        if let Some(t) = numpy.as_mut().and_then(|n| n.time(times).ok()) {
+        if let Some(t) = numpy.as_mut().and_then(|n| n.time(runs(theirs)).ok()) {
             theirs = theirs.min(t);
         }
         turns += 1;

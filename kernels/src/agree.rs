@@ -202,6 +202,12 @@ impl<'a> Linear<'a> {
         read_as(&self.src, lane, start, to, cfg, out);
     }
 
+    /// The same elements of a whole lane, when they are float32 in memory.
+    pub(crate) fn whole_lane(&self, lane: usize, len: usize) -> Option<&[f32]> {
+        let (lane, start) = self.at(lane, 0);
+        f32::in_place(&self.src, lane, start, len)
+    }
+
     /// The same elements on the float path: in place where memory allows, else read into `buf`.
     pub(crate) fn floats<'b>(&'b self, lane: usize, start: usize, buf: &'b mut [f32]) -> &'b [f32] {
         let (lane, start) = self.at(lane, start);

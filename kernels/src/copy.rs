@@ -4,6 +4,7 @@ use crate::access::{Across, CHUNK, Dst, Src, chunks, for_lane_ranges};
 use crate::cast::{self, check_cast, check_unpacked};
 use crate::elementwise::Number;
 use crate::{Code, Dtype, Error, Profile, Result};
+use std::ops::Range;
 
 /// Copies elements in row-major order; the two patterns may have different shapes of the same total.
 ///
@@ -42,6 +43,9 @@ pub fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
         None => (src, lane, at),
     };
     for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |range| {
+        if !same && apart && flat.is_none() && cast_lanes(src, dst, range.clone(), profile)? {
+            return Ok(());
+        }
         let mut hub = [0f32; CHUNK];
         for lane in range {
             if same && let Some(()) = copy_run(place(lane, 0), dst, lane) {
@@ -71,6 +75,15 @@ pub fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// Converts lanes at once when both sides are contiguous over all of them; the operands are disjoint.
+fn cast_lanes(src: &Src, dst: &Dst, lanes: Range<usize>, profile: &Profile) -> Result<bool> {
+    // SAFETY: the operands are disjoint, so nothing else sees these bytes.
+    let out = unsafe { dst.run_lanes_mut(lanes.clone()) };
+    let (Some(run), Some(out)) = (src.run_lanes(lanes), out) else { return Ok(false) };
+    cast::cast(src.dtype(), dst.dtype(), profile.fp8(), run, out)?;
+    Ok(true)
 }
 
 /// Converts a whole lane at once when both sides are contiguous; the operands are disjoint.

@@ -10,6 +10,7 @@ use crate::copy::copy;
 use crate::elementwise::Number;
 use crate::profile::{CceStart, ReplicateRows};
 use crate::{Code, Dtype, Error, Profile, Result};
+use arrayvec::ArrayVec;
 use std::sync::Arc;
 
 crate::named_enum! {
@@ -159,81 +160,103 @@ pub fn cce(p: &Cce, sources: &[Src], dst: &Dst, profile: &Profile) -> Result<()>
         castable(Dtype::Float32, dst.dtype(), profile).map_err(|e| e.operand("outs[0]"))?;
         from.push(Linear::new(&name, s, dst)?);
     }
-    let from_first = profile.cce_start == CceStart::First;
+    // A sum with -0 is the other number itself.
+    let zero = if profile.cce_start == CceStart::First { -0.0 } else { 0.0 };
     let elements = dst.len().saturating_mul(from.len());
     // The destination itself can be the accumulator, when nothing else reads it and nothing is rounded on the way.
     let apart = dst.dtype() == Dtype::Float32 && sources.iter().all(|s| !dst.starts_at(s));
     let factor = |k: usize| p.constants.get(k).copied();
-    each_lane(dst.lanes(), elements, dst.pattern().lanes_disjoint(), |lane, [acc, input, other]| {
-        chunks(dst.lane_len(), |start, n| {
-            // SAFETY: sources are disjoint from the destination or identical to it, and `apart` excludes the latter.
-            let direct = if apart { unsafe { f32::in_place_mut(dst, lane, start, n) } } else { None };
-            let stored = direct.is_some();
-            let acc = direct.unwrap_or_else(|| bytemuck::cast_slice_mut(acc.bytes(n, Dtype::Float32)));
-            let buf: &mut [f32] = bytemuck::cast_slice_mut(input.bytes(n, Dtype::Float32));
-            let second: &mut [f32] = bytemuck::cast_slice_mut(other.bytes(n, Dtype::Float32));
-            match op {
-                None if from_first => {
-                    for (k, s) in from.iter().enumerate() {
-                        let input = s.floats(lane, start, &mut *buf);
-                        match factor(k) {
-                            c if k > 0 => add_scaled(acc, (input, c), None, false),
-                            Some(c) => acc.iter_mut().zip(input).for_each(|(a, x)| *a = c * x),
-                            None => acc.copy_from_slice(input),
-                        }
-                    }
+    each_lane(
+        dst.lanes(),
+        elements,
+        dst.pattern().lanes_disjoint(),
+        |lane, [acc, blocks @ ..]: &mut [Block; TOGETHER + 1]| {
+            // Few sources that lie ready need no pieces: every value is read and written once.
+            if apart && op.is_none() && from.len() <= TOGETHER {
+                let len = dst.lane_len();
+                let ready: ArrayVec<Scaled, TOGETHER> =
+                    (0..).zip(&from).map_while(|(k, s)| Some((s.whole_lane(lane, len)?, factor(k)))).collect();
+                if ready.len() == from.len()
+                // SAFETY: sources are disjoint from the destination or identical to it, and `apart` excludes the latter.
+                && let Some(acc) = unsafe { f32::in_place_mut(dst, lane, 0, len) }
+                {
+                    add_scaled(acc, &ready, Some(zero));
+                    return Ok(());
                 }
-                // Two sources at a time halve the walks over the accumulator; its order stays.
-                None => {
-                    for (j, pair) in from.chunks(2).enumerate() {
-                        let x = (pair[0].floats(lane, start, &mut *buf), factor(2 * j));
-                        let y = pair.get(1).map(|s| (s.floats(lane, start, &mut *second), factor(2 * j + 1)));
-                        add_scaled(acc, x, y, j == 0);
-                    }
-                }
-                Some(op) => {
-                    for (k, s) in from.iter().enumerate() {
-                        let input = s.floats(lane, start, &mut *buf);
-                        if k == 0 {
+            }
+            chunks(dst.lane_len(), |start, n| {
+                // SAFETY: as above.
+                let direct = if apart { unsafe { f32::in_place_mut(dst, lane, start, n) } } else { None };
+                let stored = direct.is_some();
+                let acc = direct.unwrap_or_else(|| bytemuck::cast_slice_mut(acc.bytes(n, Dtype::Float32)));
+                for (j, group) in from.chunks(TOGETHER).enumerate() {
+                    let inputs: ArrayVec<Scaled, TOGETHER> = group
+                        .iter()
+                        .zip(blocks.iter_mut())
+                        .zip(TOGETHER * j..)
+                        .map(|((s, block), k)| {
+                            let buf = bytemuck::cast_slice_mut(block.bytes(n, Dtype::Float32));
+                            (s.floats(lane, start, buf), factor(k))
+                        })
+                        .collect();
+                    let Some(op) = op else {
+                        add_scaled(acc, &inputs, (j == 0).then_some(zero));
+                        continue;
+                    };
+                    for (k, (input, _)) in inputs.iter().enumerate() {
+                        if j == 0 && k == 0 {
                             acc.copy_from_slice(input);
                         } else {
                             op.apply_reversed(acc, input);
                         }
                     }
                 }
-            }
-            if !stored {
-                dst.write_f32(lane, start, acc, profile.fp8());
-            }
-            Ok(())
-        })
-    })
+                if !stored {
+                    dst.write_f32(lane, start, acc, profile.fp8());
+                }
+                Ok(())
+            })
+        },
+    )
 }
+
+/// Sources that are added in one walk over the accumulator. Its order does not depend on it.
+const TOGETHER: usize = 3;
 
 /// Values and their factor.
 type Scaled<'a> = (&'a [f32], Option<f32>);
 
 per_isa! {
-    /// acc = acc + c * x, then the same for `y`; from 0 when `first`.
-    fn add_scaled, add_scaled_on(acc: &mut [f32], x: Scaled, y: Option<Scaled>, first: bool) = add_scaled_body;
+    /// acc = acc + c * x for one to three sources in turn, from `start` when there is one.
+    fn add_scaled, add_scaled_on(acc: &mut [f32], sources: &[Scaled], start: Option<f32>) = add_scaled_body;
 }
 
 #[inline(always)]
-fn add_scaled_body(acc: &mut [f32], (x, c): Scaled, y: Option<Scaled>, first: bool) {
+fn add_scaled_body(acc: &mut [f32], sources: &[Scaled], start: Option<f32>) {
+    match start {
+        Some(start) => sum(acc, sources, |_| start),
+        None => sum(acc, sources, |a| *a),
+    }
+}
+
+#[inline(always)]
+fn sum(acc: &mut [f32], sources: &[Scaled], from: impl Fn(&f32) -> f32) {
     // One is exact, and the sum quiets the same NaN.
-    let c = c.unwrap_or(1.0);
-    match y {
-        Some((y, d)) => {
-            let d = d.unwrap_or(1.0);
-            let sources = acc.iter_mut().zip(x).zip(y);
-            if first {
-                sources.for_each(|((a, x), y)| *a = 0.0 + c * x + d * y);
-            } else {
-                sources.for_each(|((a, x), y)| *a = *a + c * x + d * y);
-            }
+    let one = |c: Option<f32>| c.unwrap_or(1.0);
+    match *sources {
+        [(x, c)] => {
+            let c = one(c);
+            acc.iter_mut().zip(x).for_each(|(a, x)| *a = from(a) + c * x);
         }
-        None if first => acc.iter_mut().zip(x).for_each(|(a, x)| *a = 0.0 + c * x),
-        None => acc.iter_mut().zip(x).for_each(|(a, x)| *a += c * x),
+        [(x, c), (y, d)] => {
+            let (c, d) = (one(c), one(d));
+            acc.iter_mut().zip(x).zip(y).for_each(|((a, x), y)| *a = from(a) + c * x + d * y);
+        }
+        [(x, c), (y, d), (z, e)] => {
+            let (c, d, e) = (one(c), one(d), one(e));
+            acc.iter_mut().zip(x).zip(y).zip(z).for_each(|(((a, x), y), z)| *a = from(a) + c * x + d * y + e * z);
+        }
+        _ => debug_assert!(sources.is_empty(), "at most three"),
     }
 }
 

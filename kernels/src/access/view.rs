@@ -3,6 +3,7 @@
 use super::Pattern;
 use crate::{Code, Dtype, Error, Result};
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Read view of an operand. Bounds were proven when it was built.
 #[derive(Clone)]
@@ -109,6 +110,13 @@ impl<'a> Src<'a> {
         let byte = lane_base(&self.pattern, lane) + (start * size) as i64;
         // SAFETY: lane and range were checked above against a pattern whose whole extent was proven in bounds.
         Some(unsafe { std::slice::from_raw_parts(self.ptr.offset(byte as isize), n * size) })
+    }
+
+    /// The bytes of all elements of some lanes, when they are neighbours in memory.
+    pub(crate) fn run_lanes(&self, lanes: Range<usize>) -> Option<&[u8]> {
+        let (byte, len) = lanes_in_a_row(&self.pattern, lanes)?;
+        // SAFETY: the elements of these lanes are exactly these bytes, and all of them were proven in bounds.
+        Some(unsafe { std::slice::from_raw_parts(self.ptr.offset(byte as isize), len) })
     }
 
     /// Address of the first element and bytes from lane to lane, when the elements of a lane are neighbours in memory.
@@ -248,6 +256,17 @@ impl<'a> Dst<'a> {
         let byte = lane_base(&self.pattern, lane) + (start * size) as i64;
         // SAFETY: in bounds as in `Src::run`; exclusivity is the caller's promise.
         Some(unsafe { std::slice::from_raw_parts_mut(self.ptr.offset(byte as isize), n * size) })
+    }
+
+    /// As [`Src::run_lanes`].
+    ///
+    /// # Safety
+    /// As [`Dst::run_mut`].
+    #[expect(clippy::mut_from_ref, reason = "as Dst::run_mut")]
+    pub(crate) unsafe fn run_lanes_mut(&self, lanes: Range<usize>) -> Option<&mut [u8]> {
+        let (byte, len) = lanes_in_a_row(&self.pattern, lanes)?;
+        // SAFETY: in bounds as in `Src::run_lanes`; exclusivity is the caller's promise.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.ptr.offset(byte as isize), len) })
     }
 
     /// As [`Src::lane_rows`].
@@ -399,6 +418,13 @@ fn within(outer: &Pattern, inner: &Pattern) -> Result<()> {
             Err(Error::new(Code::S001, "the reshaped pattern leaves its operand").received(format!("bytes {a}..{b}")))
         }
     }
+}
+
+/// First byte and number of bytes of some lanes that follow each other without a gap.
+fn lanes_in_a_row(p: &Pattern, lanes: Range<usize>) -> Option<(i64, usize)> {
+    let row = p.lane_len() * p.dtype().size();
+    let dense = p.is_contiguous() && (lanes.len() == 1 || p.pairs()[0].stride == row as i64);
+    (dense && lanes.start < lanes.end && lanes.end <= p.lanes()).then(|| (lane_base(p, lanes.start), lanes.len() * row))
 }
 
 #[inline]

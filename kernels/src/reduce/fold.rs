@@ -13,6 +13,10 @@ const PIECE: usize = 256;
 /// From this length on a row by itself vectorises better than rows side by side.
 const LONG: usize = 256;
 
+/// A buffer that begins with a cache line.
+#[repr(align(64))]
+struct Lines<N>([N; GROUP * PIECE]);
+
 /// The rows of a reduction.
 pub(super) struct Rows {
     /// Elements of a row.
@@ -55,7 +59,8 @@ pub(super) fn fold_lanes<N: Number>(
         }
         return;
     }
-    let mut data = [N::zeroed(); GROUP * PIECE];
+    let mut data = Lines([N::zeroed(); GROUP * PIECE]);
+    let data = &mut data.0;
     let place = |row: usize| (lanes.start + row / rows.per_lane, row % rows.per_lane);
     let total = lanes.len() * rows.per_lane;
     if n >= LONG && N::has_any_order(op) {
