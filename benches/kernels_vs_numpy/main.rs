@@ -13,10 +13,10 @@ use numpy::Numpy;
 use std::time::{Duration, Instant};
 
 const THREADS: [usize; 2] = [1, 2];
-/// Time of one side before the other one has its turn: a core that slept needs a few milliseconds until it is there.
-const TURN: f64 = 0.01;
+/// Time of one side before the other one has its turn: the system takes some milliseconds to spread threads that slept.
+const TURN: f64 = 0.03;
 /// Runs in a turn, however long or short they are.
-const RUNS: std::ops::RangeInclusive<usize> = 3..=128;
+const RUNS: std::ops::RangeInclusive<usize> = 3..=512;
 /// Turns that every case gets.
 const MIN_TURNS: usize = 4;
 

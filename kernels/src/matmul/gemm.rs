@@ -20,6 +20,8 @@ const MAX_TILE: usize = 12 * 32;
 
 /// Panels that are packed together: finding a row's memory costs as much as copying one panel's worth of it.
 const STRIP: usize = 4;
+/// The same when threads share the work: small strips end at about the same time.
+const SHARED_STRIP: usize = 2;
 
 /// Below this many multiply-adds per thread a product stays on fewer threads.
 const PARALLEL_FROM: usize = 1 << 20;
@@ -67,9 +69,17 @@ pub(crate) fn multiply(
     let tile_of = if fma { run_tile::<true> } else { run_tile::<false> };
     // The first block of a panel can pack it on the way.
     let rows = if isa == Isa::Avx512 { b.rows() } else { None };
+    let threads = rayon::current_num_threads().min(k * m * n / PARALLEL_FROM).min(panels);
+    let strip_panels = match (threads < 2, rows.is_some()) {
+        // Then one panel's space is enough for all of them.
+        (true, true) => panels,
+        (true, false) => STRIP,
+        (false, true) => 1,
+        (false, false) => SHARED_STRIP,
+    };
     let work = |(strip, b_packed): (usize, &mut [f32])| {
-        let first = strip * STRIP * tile.cols;
-        let columns = (STRIP * tile.cols).min(n - first);
+        let first = strip * strip_panels * tile.cols;
+        let columns = (strip_panels * tile.cols).min(n - first);
         // Panels that are not full are packed like all others.
         let fused = if rows.is_some() { columns / tile.cols } else { 0 };
         if columns > fused * tile.cols {
@@ -94,13 +104,11 @@ pub(crate) fn multiply(
             }
         }
     };
-    let strip_len = STRIP * k * tile.cols;
-    let strips = panels.div_ceil(STRIP);
-    let threads = rayon::current_num_threads().min(k * m * n / PARALLEL_FROM).min(strips);
+    let strip_len = strip_panels * k * tile.cols;
     if threads < 2 {
         bbuf.chunks_mut(strip_len).enumerate().for_each(work);
     } else {
-        bbuf.par_chunks_mut(strip_len).with_min_len(strips.div_ceil(2 * threads)).enumerate().for_each(work);
+        bbuf.par_chunks_mut(strip_len).with_max_len(1).enumerate().for_each(work);
     }
 }
 
