@@ -8,6 +8,8 @@ use common::*;
 use serde_json::{Value as Json, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const X: T = T("x", "ExternalInput", "DRAM", "float32", 2, 3);
@@ -45,6 +47,20 @@ fn go(i: Json, program: Option<&Path>, limits: Limits) -> Result<Vec<f32>, Error
     bind(&mut sim, "x", &VALUES);
     sim.run()?;
     Ok(floats(&mut sim, "o"))
+}
+
+/// A process is gone, or about to be reaped; it may take the system a moment.
+fn ends(pid: &str) -> bool {
+    let gone = || match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')),
+        Err(_) => true,
+    };
+    (0..2000).any(|_| {
+        gone() || {
+            std::thread::sleep(Duration::from_millis(5));
+            false
+        }
+    })
 }
 
 #[test]
@@ -98,11 +114,37 @@ fn d49_the_program_gets_a_description_in_a_fresh_folder() {
         assert_eq!((e.code(), e.what(), e.received_value().unwrap_or("")), (Code::S019, text, received), "{body}");
         assert_eq!(e.place().instruction.as_deref(), Some("c"));
     }
-    let p = script(home.path(), "exec sleep 60");
-    let start = Instant::now();
-    let limits = Limits { deadline: Some(start + Duration::from_millis(200)), ..Limits::default() };
-    assert_eq!(go(custom(), Some(&p), limits).unwrap_err().code(), Code::S009);
-    assert!(start.elapsed() < Duration::from_secs(30), "the program is ended");
+    // The end of the time, and an interrupt, end the program with everything it has started, and clean up.
+    let p = script(home.path(), &format!("pwd > {here}/where; sleep 600 & echo $! > {here}/child; wait"));
+    for interrupted in [false, true] {
+        let _ = std::fs::remove_file(home.path().join("child"));
+        let start = Instant::now();
+        let stop = Arc::new(AtomicBool::new(false));
+        let limits = match interrupted {
+            false => Limits { deadline: Some(start + Duration::from_millis(500)), ..Limits::default() },
+            true => Limits { cancel: Some(Arc::clone(&stop)), ..Limits::default() },
+        };
+        let child = home.path().join("child");
+        std::thread::scope(|s| {
+            if interrupted {
+                s.spawn(|| {
+                    while !child.exists() && start.elapsed() < Duration::from_secs(60) {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                    stop.store(true, Ordering::Relaxed);
+                });
+            }
+            assert_eq!(go(custom(), Some(&p), limits).unwrap_err().code(), Code::S009);
+        });
+        assert!(start.elapsed() < Duration::from_secs(100), "the program is ended");
+        let place = std::fs::read_to_string(home.path().join("where")).unwrap();
+        assert!(!Path::new(place.trim()).exists(), "the folder is removed");
+        // On a busy computer the program may not have come as far as its child.
+        let pid = std::fs::read_to_string(&child).unwrap_or_default();
+        if !pid.trim().is_empty() {
+            assert!(ends(pid.trim()), "the child {pid} is ended too");
+        }
+    }
     let e = go(custom(), Some(&home.path().join("nobody")), Limits::default()).unwrap_err();
     assert_eq!(e.code(), Code::S019);
     assert!(e.what().starts_with("kernel_sim cannot be started"), "{}", e.what());

@@ -14,15 +14,33 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Bytes of its error output that are quoted.
 const QUOTED: usize = 600;
 
-/// Ends the child when it is dropped early.
-struct Running(Child);
+/// Ends the program and what it has started when it is dropped before it has ended.
+struct Running {
+    child: Child,
+    ended: bool,
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail only for a program that has ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        if self.ended {
+            return;
+        }
+        // All fail only for a program that has ended.
+        #[cfg(unix)]
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
+}
+
+/// A command whose process group is its own, so that what it starts can be ended with it.
+fn grouped(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
 }
 
 /// Runs `program config` in `folder`; anything but status 0 is an error.
@@ -37,7 +55,7 @@ pub(super) fn run(program: &Path, config: &Path, folder: &Path, limits: &Limits)
     let program = program.canonicalize().map_err(host)?;
     let errors = folder.join("stderr.txt");
     let stderr = std::fs::File::create(&errors).map_err(host)?;
-    let child = Command::new(&program)
+    let child = grouped(&program)
         .arg(config)
         .current_dir(folder)
         .stdin(Stdio::null())
@@ -45,7 +63,7 @@ pub(super) fn run(program: &Path, config: &Path, folder: &Path, limits: &Limits)
         .stderr(Stdio::from(stderr))
         .spawn()
         .map_err(host)?;
-    let status = wait(Running(child), limits)?;
+    let status = wait(Running { child, ended: false }, limits)?;
     if status.success() {
         return Ok(());
     }
@@ -57,8 +75,9 @@ pub(super) fn run(program: &Path, config: &Path, folder: &Path, limits: &Limits)
 fn wait(mut child: Running, limits: &Limits) -> Result<ExitStatus> {
     let end = Instant::now() + LONGEST;
     loop {
-        let polled = child.0.try_wait().map_err(|e| Error::new(Code::S019, format!("kernel_sim is lost: {e}")))?;
+        let polled = child.child.try_wait().map_err(|e| Error::new(Code::S019, format!("kernel_sim is lost: {e}")))?;
         if let Some(status) = polled {
+            child.ended = true;
             return Ok(status);
         }
         let now = Instant::now();
