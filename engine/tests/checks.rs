@@ -102,12 +102,78 @@ fn an_instruction_may_be_allowed_to_read_unwritten_memory() {
     );
 }
 
+/// A table in DRAM, and row numbers.
+const D: T = T("d", "Internal", "DRAM", "float32", 4, 4);
+const U: T = T("u", "ExternalInput", "DRAM", "uint32", 1, 2);
+
+/// Two rows of `d` that indices choose, written from or read into `s`. An index counts elements of the table.
+fn indexed(name: &str, opcode: &str) -> Json {
+    let (table, at) = (all(&D), part(&U, 0, &[[1, 1], [1, 2]]));
+    match opcode {
+        "IndirectSave" => inst(name, opcode, "DMA", json!([all(&S), at]), json!([table]), json!({})),
+        _ => inst(name, opcode, "DMA", json!([table, at]), json!([all(&R)]), json!({})),
+    }
+}
+
+#[test]
+fn entries_that_indices_choose_are_written_and_read_one_by_one() {
+    let run = |list: Vec<Json>| {
+        let mut records = storage();
+        records.extend([D.record(), U.record()]);
+        let mut sim = loaded(Simulator::builder().checks([Check::Uninit]), &module(records, list)).unwrap();
+        bind(&mut sim, "x", &[1.0; 8]);
+        sim.bind("u", &[8u32, 0].iter().flat_map(|i| i.to_le_bytes()).collect::<Vec<u8>>()).unwrap();
+        let _ = sim.run();
+        findings(&sim.summary().unwrap())
+    };
+    let (fill, save, load) =
+        (copy("fill", all(&X), all(&S)), indexed("save", "IndirectSave"), indexed("load", "IndirectLoad"));
+    // Rows 0 and 2 are written; reading them, or one of them in full, is fine.
+    let none: [&str; 0] = [];
+    assert_eq!(run(vec![fill.clone(), save.clone(), load.clone()]), none);
+    let row = |k: i64| part(&D, 4 * k, &[[4, 1], [1, 4]]);
+    let to = || part(&O, 0, &[[4, 1], [1, 4]]);
+    assert_eq!(run(vec![fill.clone(), save.clone(), copy("c", row(2), to())]), none);
+    assert_eq!(
+        run(vec![fill.clone(), save.clone(), copy("c", row(1), to())]),
+        [
+            "uninit: c reads memory of d (DRAM) that nothing wrote: partition 1, bytes 0..16; it was written in part by save"
+        ]
+    );
+    // Row 0 is written by a copy, row 2 is not.
+    let first = copy("first", part(&S, 0, &[[4, 1], [1, 4]]), row(0));
+    assert_eq!(
+        run(vec![fill, first, load]),
+        [
+            "uninit: load reads memory of d (DRAM) that nothing wrote: partition 2, bytes 0..16; it was written in part by first"
+        ]
+    );
+}
+
 #[test]
 fn write_only_names_tensors_nobody_reads() {
     let write = copy("w", all(&X), all(&S));
     trips(Check::WriteOnly, vec![write.clone()], &["write-only: s is written, first by w, and never read"]);
     is_silent(Check::WriteOnly, vec![write.clone(), copy("r", all(&S), all(&O))]);
     is_silent(Check::WriteOnly, vec![copy("o", all(&X), all(&O))]);
+}
+
+#[test]
+fn write_only_names_bytes_nobody_reads() {
+    let part_of = |t: &T, at: i64, n: i64| part(t, at, &[[4, 2], [1, n]]);
+    let reads = |at: i64, n: i64| copy("r", part_of(&S, at, n), part_of(&O, at, n));
+    trips(
+        Check::WriteOnly,
+        vec![
+            copy("left", part_of(&X, 0, 2), part_of(&S, 0, 2)),
+            copy("right", part_of(&X, 2, 2), part_of(&S, 2, 2)),
+            reads(0, 3),
+        ],
+        &["write-only: s is read in part only: partition 0, bytes 12..16 is written, first by right, and never read"],
+    );
+    // Near misses: the unread rest was never written; it is read in pieces; it is read before it is written again.
+    is_silent(Check::WriteOnly, vec![copy("w", part_of(&X, 0, 3), part_of(&S, 0, 3)), reads(0, 3)]);
+    is_silent(Check::WriteOnly, vec![copy("w", all(&X), all(&S)), reads(0, 2), reads(2, 2)]);
 }
 
 #[test]
@@ -234,6 +300,106 @@ fn descriptors_of_a_trigger_are_observed() {
     let mut sim = loaded(Simulator::builder().checks([Check::Uninit]), &m).unwrap();
     let e = sim.run().unwrap_err();
     assert_eq!((e.code(), e.place().instruction.as_deref()), (Code::S017, Some("d")));
+}
+
+#[test]
+fn fault_43_an_input_that_is_modified_is_told_unless_it_is_aliased() {
+    let run = |alias: bool, list: Vec<Json>| {
+        let mut records = storage();
+        if alias {
+            records[6]["memorylocations"][0]["alias"] = json!([["x", 1]]);
+        }
+        let mut sim = loaded(Simulator::builder(), &module(records, list)).unwrap();
+        bind(&mut sim, "x", &[1.0; 8]);
+        let s = sim.run().unwrap();
+        let told = s.diagnostics.iter().filter(|d| d.code == "input-modified");
+        told.map(|d| d.message.clone()).collect::<Vec<_>>()
+    };
+    let keep = || copy("keep", all(&X), all(&S));
+    // The same bits written back count: the next run may bind others.
+    let list = || vec![keep(), copy("y", all(&S), all(&X)), copy("z", all(&S), all(&X))];
+    assert_eq!(run(false, list()), ["input x was modified, first by y"]);
+    let none: [&str; 0] = [];
+    assert_eq!(run(false, vec![keep()]), none);
+    assert_eq!(run(true, vec![keep(), copy("y", all(&S), all(&O))]), none);
+}
+
+#[test]
+fn fault_61_a_result_that_depends_on_unwritten_memory_changes_with_the_fill() {
+    let result = |fill: u8, list: Vec<Json>| {
+        let mut sim = loaded(Simulator::builder().fill(fill), &module(storage(), list)).unwrap();
+        bind(&mut sim, "x", &[1.0; 8]);
+        sim.run().unwrap();
+        sim.output("o").unwrap()
+    };
+    let clean = || vec![copy("a", all(&X), all(&S)), copy("b", all(&S), all(&O))];
+    // Half of s is never written.
+    let half = |t: &T| part(t, 0, &[[4, 2], [1, 2]]);
+    let dirty = || vec![copy("a", half(&X), half(&S)), copy("b", all(&S), all(&O))];
+    for fill in [0x00, 0xA5, 0x7F] {
+        assert_eq!(result(fill, clean()), result(0xFF, clean()), "{fill:#x}");
+        assert_ne!(result(fill, dirty()), result(0xFF, dirty()), "{fill:#x}");
+    }
+    assert_eq!(result(0xA5, dirty())[8..16], [0xA5; 8]);
+}
+
+/// acc = a row of x times a column of ones, one k per trip.
+fn partial_sums() -> Json {
+    const A: T = T("a", "Internal", "SB", "float32", 1, 4);
+    const W: T = T("w", "Internal", "SB", "float32", 1, 1);
+    const ACC: T = T("acc", "Internal", "PSUM", "float32", 1, 1);
+    let one =
+        inst("one", "Memset", "DVE", json!([]), json!([all(&W)]), json!({"mode": "Const", "constant": 0x3F80_0000}));
+    let zero = inst("zero", "Memset", "DVE", json!([]), json!([all(&ACC)]), json!({"mode": "Const", "constant": 0}));
+    let k = json!({"kind": "symbolic_ap", "dtype": "float32", "memsetref": "a_set", "ap": [[4, 1], [1, 1]],
+        "addrs": [0, {"kind": "AffIVKind", "axis": "k"}]});
+    let mm = inst("mm", "Matmult", "PE", json!([k, all(&W)]), json!([all(&ACC)]), json!({"accumulation_flag": 4}));
+    let start = inst(
+        "start",
+        "Matmult",
+        "PE",
+        json!([part(&A, 0, &[[4, 1], [1, 1]]), all(&W)]),
+        json!([all(&ACC)]),
+        json!({"accumulation_flag": 1}),
+    );
+    let l = json!({"name": "l", "opcode": "Loop", "engine": "ALL", "ins": [], "outs": [],
+        "LoopAxis": {"name": "k", "lb": 1, "ub": 4, "stride": 1}, "blocks": [{"name": "body", "instructions": [mm]}]});
+    let load = copy("load", part(&X, 0, &[[4, 1], [1, 4]]), all(&A));
+    let mut records = storage();
+    records.extend([A.record(), W.record(), ACC.record()]);
+    module(records, vec![load, one, zero, start, l])
+}
+
+#[test]
+fn fault_29_partial_sums_and_the_first_instruction_that_differs() {
+    let run = |values: &[f32; 8]| {
+        let rows = Arc::new(Mutex::new(Vec::new()));
+        let to = Arc::clone(&rows);
+        let sink = TraceSink::new(move |r| to.lock().unwrap().push((r.instruction.to_string(), r.output_hash)));
+        let builder =
+            ["start", "mm#1", "mm#2", "mm#3"].iter().fold(Simulator::builder().trace(sink), |b, i| b.dump("acc", *i));
+        let mut sim = loaded(builder, &partial_sums()).unwrap();
+        bind(&mut sim, "x", values);
+        sim.run().unwrap();
+        let sums: Vec<(String, f32)> = sim
+            .dumps()
+            .into_iter()
+            .map(|d| (d.instruction.clone(), f32::from_le_bytes(d.bytes.try_into().unwrap())))
+            .collect();
+        let rows = rows.lock().unwrap().clone();
+        (sums, rows)
+    };
+    let (sums, golden) = run(&[1.0, 2.0, 4.0, 8.0, 0.0, 0.0, 0.0, 0.0]);
+    let named = |n: &str, v: f32| (n.to_string(), v);
+    assert_eq!(sums, [named("start", 1.0), named("mm#1", 3.0), named("mm#2", 7.0), named("mm#3", 15.0)]);
+    // Another value in the third column shows in what is loaded and in the second trip, not before.
+    let (_, other) = run(&[1.0, 2.0, 5.0, 8.0, 0.0, 0.0, 0.0, 0.0]);
+    let differs: Vec<usize> = (0..golden.len()).filter(|k| golden[*k] != other[*k]).collect();
+    let names: Vec<&str> = golden.iter().map(|(n, _)| n.as_str()).collect();
+    assert_eq!(names, ["load", "one", "zero", "start", "mm", "mm", "mm"]);
+    assert_eq!(differs, [0, 5, 6]);
+    let e = loaded(Simulator::builder().dump("acc", "mm#x"), &partial_sums()).err().unwrap();
+    assert_eq!(e.code(), Code::F006);
 }
 
 #[test]

@@ -219,7 +219,7 @@ fn fault_13_rows_out_of_bounds_leave_the_destination() {
     let whole = x.src();
     let i = Tensor::i32(&[4], &[3, 4, 0, -1]);
     let pattern = rows_of(&x, 4);
-    let t = Table { whole: &whole, pattern: &pattern, address: 0 };
+    let t = Table { whole: &whole, pattern: &pattern, address: 0, log: None };
     let p = VectorOffset { coefficient: 3, max_index: Some(4), oob_is_err: false };
     let mut y = Tensor::f32(&[4, 3], &[7.; 12]);
     let skipped = vector_gather(&p, &i.src(), &t, Op::Copy, &y.dst(), &P).unwrap();
@@ -250,13 +250,13 @@ fn vector_scatter_serves_duplicates_in_order() {
         let whole = t.dst();
         // Rows with a gap: the inner step of the pattern counts.
         let pattern = strided(Dtype::Float32, 0, &[(3, 3), (2, 2)]);
-        let table = Table { whole: &whole, pattern: &pattern, address: 0 };
+        let table = Table { whole: &whole, pattern: &pattern, address: 0, log: None };
         assert_eq!(vector_scatter(&p, &data.src(), &i.src(), &table, op, &P).unwrap(), 1);
         assert_eq!(t.values::<f32>()[6..9], want);
     }
     let whole = t.dst();
     let pattern = strided(Dtype::Float32, 0, &[(3, 2), (1, 3)]);
-    let table = Table { whole: &whole, pattern: &pattern, address: 0 };
+    let table = Table { whole: &whole, pattern: &pattern, address: 0, log: None };
     assert_eq!(vector_scatter(&p, &data.src(), &i.src(), &table, Op::Copy, &P).unwrap_err().code(), Code::S002);
 }
 
@@ -266,7 +266,10 @@ fn d22_tolerant_copies_skip_elements_outside() {
     let mut y = Tensor::f32(&[6], &[7.; 6]);
     let (a, whole) = (x.src(), y.dst());
     let (from, to) = (strided(Dtype::Float32, 4, &[(1, 1), (1, 4)]), strided(Dtype::Float32, -1, &[(1, 1), (1, 4)]));
-    let (s, d) = (Table { whole: &a, pattern: &from, address: 0 }, Table { whole: &whole, pattern: &to, address: 0 });
+    let (s, d) = (
+        Table { whole: &a, pattern: &from, address: 0, log: None },
+        Table { whole: &whole, pattern: &to, address: 0, log: None },
+    );
     assert_eq!(copy_in_bounds(&s, &d, &P).unwrap(), 3);
     assert_eq!(y.values::<f32>(), [5., 7., 7., 7., 7., 7.]);
 }

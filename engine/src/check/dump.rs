@@ -11,7 +11,7 @@ pub struct Dump {
     pub instruction: String,
     /// Bytes of the logical tensor.
     pub bytes: Vec<u8>,
-    /// How often the instruction has run.
+    /// How often the instruction had run.
     pub executions: u64,
 }
 
@@ -20,28 +20,45 @@ pub struct Point {
     location: u32,
     bytes: usize,
     tensor: String,
+    asked: String,
     instruction: String,
+    execution: Option<u64>,
+    count: u64,
     pub(super) taken: Option<Dump>,
 }
 
 impl Point {
-    /// A point behind an instruction; `bytes` of the tensor are kept.
-    pub fn new(location: u32, bytes: usize, tensor: &str, instruction: &str) -> Self {
-        Point { location, bytes, tensor: tensor.to_string(), instruction: instruction.to_string(), taken: None }
+    /// A point behind the n-th execution of an instruction, or the last one; `bytes` of the tensor are kept. The dump
+    /// carries the name that was `asked` for.
+    pub fn new(location: u32, bytes: usize, tensor: &str, asked: &str, (instruction, n): (&str, Option<u64>)) -> Self {
+        Point {
+            location,
+            bytes,
+            tensor: tensor.to_string(),
+            asked: asked.to_string(),
+            instruction: instruction.to_string(),
+            execution: n,
+            count: 0,
+            taken: None,
+        }
     }
 
     pub(super) fn look(&mut self, cx: &Cx) {
         if *cx.inst.name != *self.instruction {
             return;
         }
+        self.count += 1;
+        if self.execution.is_some_and(|n| n != self.count) {
+            return;
+        }
         let place = &cx.m.places[self.location as usize].0;
         let dump = self.taken.get_or_insert_with(|| Dump {
             tensor: self.tensor.clone(),
-            instruction: self.instruction.clone(),
+            instruction: self.asked.clone(),
             bytes: vec![0; self.bytes],
             executions: 0,
         });
-        dump.executions += 1;
+        dump.executions = self.count;
         let arena = &cx.m.arenas[place.arena as usize];
         place.for_rows(self.bytes, |at, range| arena.read(at, &mut dump.bytes[range]));
     }

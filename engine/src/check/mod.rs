@@ -8,6 +8,7 @@
 mod dump;
 mod nan;
 mod pinned;
+mod race;
 mod trace;
 mod uninit;
 mod write_only;
@@ -17,7 +18,7 @@ pub use trace::{TraceRow, TraceSink};
 
 use crate::exec::{Cx, Execute, Machine};
 use crate::memory::effects::{Effect, effects};
-use crate::world::{Diagnostic, LocationMeta, Placement, Program};
+use crate::world::{Diagnostic, Indexed, LocationMeta, Placement, Program};
 use crate::{Code, Error, Result};
 use bevy_ecs::prelude::Resource;
 
@@ -34,6 +35,8 @@ birsim_kernels::named_enum! {
         WriteOnly = 3, "write-only";
         /// Writes to pinned memory.
         Pinned = 4, "pinned";
+        /// Accesses of two engines to the same bytes that nothing orders.
+        Race = 5, "race";
     }
 }
 
@@ -84,6 +87,10 @@ pub trait Checker: Send + Sync {
     fn before(&mut self, _: &Scene, _: &mut Vec<Finding>) {}
     /// Looks when it has run.
     fn after(&mut self, _: &Scene, _: &mut Vec<Finding>) {}
+    /// An instruction that has no kernel, or whose predicate fails: only its waits and updates act.
+    fn passed(&mut self, _: &Machine, _: u32) {}
+    /// An instruction that owns blocks makes its updates, because they have ended.
+    fn released(&mut self, _: &Program, _: u32) {}
     /// Looks at the end of the run.
     fn finish(&mut self, _: &Program, _: &[&Placement], _: &mut Vec<Finding>) {}
 }
@@ -110,6 +117,7 @@ impl Hooks {
                     Check::NanWrite => Box::new(nan::NanWrite),
                     Check::WriteOnly => Box::new(write_only::WriteOnly::default()),
                     Check::Pinned => Box::new(pinned::Pinned::default()),
+                    Check::Race => Box::new(race::Race::default()),
                 }
             })
             .collect();
@@ -133,6 +141,11 @@ impl Hooks {
         for (f, code) in self.found.drain(..).zip(self.origins.drain(..)) {
             cx.m.run.note(f.remark(code));
         }
+    }
+
+    /// An instruction that owns blocks makes its updates.
+    pub fn released(&mut self, program: &Program, row: u32) {
+        self.checkers.iter_mut().for_each(|c| c.released(program, row));
     }
 
     /// Ends a run: remaining findings are added to `diagnostics`.
@@ -171,6 +184,7 @@ pub fn run(cx: &mut Cx, execute: Execute) -> Result<()> {
             return Err(e);
         }
     };
+    cx.m.run.indexed.clear();
     hooks.look(cx, &list, false);
     // Instructions inside this one are observed too.
     cx.m.hooks = Some(hooks);
@@ -184,7 +198,29 @@ pub fn run(cx: &mut Cx, execute: Execute) -> Result<()> {
         hooks.dumps.iter_mut().for_each(|d| d.look(cx));
     }
     cx.m.hooks = Some(hooks);
-    outcome
+    outcome.and_then(|()| mark_indexed(cx))
+}
+
+/// Sets the initialisation marks of what indices chose, behind the checkers, which want to see the state before.
+fn mark_indexed(cx: &mut Cx) -> Result<()> {
+    let (ins, outs) = (cx.n_ins(), cx.n_outs());
+    for k in 0..cx.m.run.indexed.len() {
+        let Indexed { operand, lo, hi } = cx.m.run.indexed[k];
+        if (ins..ins + outs).contains(&operand)
+            && let Some(location) = cx.location(operand)?
+            && let Some(shadow) = &mut cx.m.inits[cx.m.places[location as usize].0.arena as usize].0
+        {
+            shadow.set_run(lo, hi, true);
+        }
+    }
+    Ok(())
+}
+
+/// Tells the observers, when there are any, of an instruction that touches no memory.
+pub fn passed(m: &mut Machine, row: u32) {
+    let Some(hooks) = m.hooks.take() else { return };
+    hooks.checkers.iter_mut().for_each(|c| c.passed(m, row));
+    m.hooks = Some(hooks);
 }
 
 /// Bytes of a location that an arena byte range covers, for messages: `partition p, bytes a..b`.

@@ -2,7 +2,7 @@
 //! first reader, and with its writers when it was written in part.
 
 use super::{Checker, Finding, Scene, span};
-use crate::memory::effects::Access;
+use crate::memory::effects::{Access, Effect};
 use hashbrown::{HashMap, HashSet};
 
 /// Writers that are named at most.
@@ -12,6 +12,35 @@ const WRITERS: usize = 4;
 pub(super) struct Uninit {
     reported: HashSet<u32>,
     writers: HashMap<u32, Vec<u32>>,
+}
+
+impl Uninit {
+    /// Tells of the bytes [lo, hi). `any`: the tensor holds something.
+    fn report(&mut self, s: &Scene, e: &Effect, lo: usize, hi: usize, any: bool, found: &mut Vec<Finding>) {
+        self.reported.insert(e.location);
+        let meta = s.meta(e);
+        let writers = match self.writers.get(&e.location) {
+            Some(w) => {
+                let names: Vec<&str> = w.iter().map(|p| s.m.program.insts[*p as usize].name.as_ref()).collect();
+                format!("; it was written in part by {}", names.join(", "))
+            }
+            None if any => "; it was bound in part".to_string(),
+            None => String::new(),
+        };
+        let place = &s.m.places[e.location as usize];
+        let verb = if e.access == Access::Update { "adds to" } else { "reads" };
+        found.push(Finding {
+            message: format!(
+                "{} {verb} memory of {} ({}) that nothing wrote: {}{writers}",
+                s.name(),
+                meta.name,
+                meta.ty,
+                span(place, lo, hi)
+            ),
+            payload: Some(s.payload),
+            tensor: meta.name.to_string(),
+        });
+    }
 }
 
 impl Checker for Uninit {
@@ -42,33 +71,23 @@ impl Checker for Uninit {
             });
             // Of a table some elements may be read: only one that holds nothing at all is certain.
             let Some((lo, hi)) = first.filter(|_| e.exact || !any) else { continue };
-            self.reported.insert(e.location);
-            let meta = s.meta(e);
-            let writers = match self.writers.get(&e.location) {
-                Some(w) => {
-                    let names: Vec<&str> = w.iter().map(|p| s.m.program.insts[*p as usize].name.as_ref()).collect();
-                    format!("; it was written in part by {}", names.join(", "))
-                }
-                None if any => "; it was bound in part".to_string(),
-                None => String::new(),
-            };
-            let place = &s.m.places[e.location as usize];
-            let verb = if e.access == Access::Update { "adds to" } else { "reads" };
-            found.push(Finding {
-                message: format!(
-                    "{} {verb} memory of {} ({}) that nothing wrote: {}{writers}",
-                    s.name(),
-                    meta.name,
-                    meta.ty,
-                    span(place, lo, hi)
-                ),
-                payload: Some(s.payload),
-                tensor: meta.name.to_string(),
-            });
+            self.report(s, e, lo, hi, any, found);
         }
     }
 
-    fn after(&mut self, s: &Scene, _: &mut Vec<Finding>) {
+    fn after(&mut self, s: &Scene, found: &mut Vec<Finding>) {
+        // What indices chose is known now; it is marked as written behind the checkers only.
+        for e in s.effects.iter().filter(|e| e.reads() && !e.exact && !s.may_read_uninit) {
+            let Some(shadow) = &s.m.inits[e.arena as usize].0 else { continue };
+            let chosen = s.m.run.indexed.iter().filter(|i| i.operand == e.operand);
+            let first = chosen.filter_map(|i| shadow.first_clear(i.lo, i.hi).map(|at| (at, i.hi))).next();
+            if let Some((lo, hi)) = first
+                && !self.reported.contains(&e.location)
+            {
+                let end = (lo..hi).find(|b| shadow.get(*b)).unwrap_or(hi);
+                self.report(s, e, lo, end, true, found);
+            }
+        }
         for e in s.effects.iter().filter(|e| e.writes()) {
             let list = self.writers.entry(e.location).or_default();
             if list.len() < WRITERS && !list.contains(&s.payload) {

@@ -1,14 +1,34 @@
-//! `write-only`: a tensor that instructions write and none reads, and that is no output.
+//! `write-only`: bytes that instructions write and none reads, in a tensor that is no output.
 
-use super::{Checker, Finding, Scene};
-use crate::memory::LocationInfo;
+use super::{Checker, Finding, Scene, span};
+use crate::memory::effects::byte_runs;
+use crate::memory::{LocationInfo, Shadow};
 use crate::world::{Placement, Program};
+use birsim_kernels::access::Pattern;
 use hashbrown::{HashMap, HashSet};
+
+/// Writers of a tensor that are told apart.
+const WRITERS: usize = 64;
+
+/// Bytes that are looked at as one first.
+const STRETCH: usize = 4096;
+
+/// Marks of one arena.
+struct Marks {
+    read: Shadow,
+    written: Shadow,
+}
+
+struct Writer {
+    payload: u32,
+    pattern: Pattern,
+    exact: bool,
+}
 
 #[derive(Default)]
 pub(super) struct WriteOnly {
-    read: HashSet<u32>,
-    written: HashMap<u32, u32>,
+    arenas: HashMap<u32, Marks>,
+    writers: HashMap<u32, Vec<Writer>>,
     reported: HashSet<u32>,
 }
 
@@ -19,33 +39,76 @@ impl Checker for WriteOnly {
 
     fn before(&mut self, s: &Scene, _: &mut Vec<Finding>) {
         for e in s.effects {
+            let bytes = s.m.arenas[e.arena as usize].len();
+            let marks = self
+                .arenas
+                .entry(e.arena)
+                .or_insert_with(|| Marks { read: Shadow::new(bytes), written: Shadow::new(bytes) });
             if e.reads() {
-                self.read.insert(e.location);
+                // Of a table any entry may be read.
+                marks.read.set(&e.pattern, true);
             }
             if e.writes() {
-                self.written.entry(e.location).or_insert(s.payload);
+                if e.exact {
+                    marks.written.set(&e.pattern, true);
+                }
+                let list = self.writers.entry(e.location).or_default();
+                if list.len() < WRITERS && !list.iter().any(|w| w.payload == s.payload && w.pattern == e.pattern) {
+                    list.push(Writer { payload: s.payload, pattern: e.pattern.clone(), exact: e.exact });
+                }
             }
         }
     }
 
     fn finish(&mut self, program: &Program, places: &[&Placement], found: &mut Vec<Finding>) {
-        let mut list: Vec<(u32, u32)> = self.written.iter().map(|(l, w)| (*l, *w)).collect();
-        list.sort_unstable();
-        for (loc, writer) in list {
-            let meta = &program.locations[loc as usize];
-            // In physical memory, and through aliases, a tensor is also read under another name.
-            let seen = |l: &u32| overlap(&places[*l as usize].0, &places[loc as usize].0);
-            if meta.kind.is_output() || self.read.iter().any(seen) || !self.reported.insert(loc) {
+        let mut locations: Vec<u32> = self.writers.keys().copied().collect();
+        locations.sort_unstable();
+        for loc in locations {
+            let (meta, place) = (&program.locations[loc as usize], places[loc as usize]);
+            let Some(marks) = self.arenas.get(&place.0.arena).filter(|_| !meta.kind.is_output()) else { continue };
+            if self.reported.contains(&loc) {
                 continue;
             }
-            let by = &program.insts[writer as usize].name;
-            found.push(Finding {
-                message: format!("{} is written, first by {by}, and never read", meta.name),
-                payload: Some(writer),
-                tensor: meta.name.to_string(),
-            });
+            let writers = &self.writers[&loc];
+            let unread = place.0.runs().find_map(|(lo, hi)| first(marks, lo, hi));
+            let any_read = place.0.runs().any(|(lo, hi)| marks.read.uniform(lo, hi) != Some(false));
+            let by = |w: &Writer| program.insts[w.payload as usize].name.to_string();
+            let (message, writer) = match (any_read, unread) {
+                (false, _) => (format!("{} is written, first by {}, and never read", meta.name, by(&writers[0])), 0),
+                (true, Some((lo, hi))) => {
+                    let covers = |w: &Writer| {
+                        let mut hit = false;
+                        byte_runs(&w.pattern, |a, b| hit |= a < hi && lo < b);
+                        hit && w.exact
+                    };
+                    let k = writers.iter().position(covers).unwrap_or(0);
+                    let part = span(place, lo, hi);
+                    let text = format!(
+                        "{} is read in part only: {part} is written, first by {}, and never read",
+                        meta.name,
+                        by(&writers[k])
+                    );
+                    (text, k)
+                }
+                (true, None) => continue,
+            };
+            self.reported.insert(loc);
+            let tensor = meta.name.to_string();
+            found.push(Finding { message, payload: Some(writers[writer].payload), tensor });
         }
     }
+}
+
+/// First run of written bytes that nothing read.
+fn first(marks: &Marks, lo: usize, hi: usize) -> Option<(usize, usize)> {
+    let dead = |b: usize| marks.written.get(b) && !marks.read.get(b);
+    // Most stretches are of one kind.
+    let at = (lo..hi).step_by(STRETCH).find_map(|from| {
+        let to = (from + STRETCH).min(hi);
+        let clean = marks.written.uniform(from, to) == Some(false) || marks.read.uniform(from, to) == Some(true);
+        if clean { None } else { (from..to).find(|b| dead(*b)) }
+    })?;
+    Some((at, (at..hi).find(|b| !dead(*b)).unwrap_or(hi)))
 }
 
 /// Two locations share bytes.

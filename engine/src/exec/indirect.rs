@@ -4,30 +4,52 @@ use super::Cx;
 use crate::ir::opcodes::dma::field as fd;
 use crate::ir::opcodes::indirect::field as f;
 use crate::ir::{IndirectDim, Value};
-use crate::world::{Diagnostic, Opnd, VectorSpec};
+use crate::world::{Diagnostic, Indexed, Opnd, VectorSpec};
 use crate::{Code, Error, Result};
 use birsim_kernels::Named;
 use birsim_kernels::access::{Dst, Pattern, Src};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::cast::MemoryReductionOp;
-use birsim_kernels::indirect::{self as kernel, Table};
+use birsim_kernels::indirect::{self as kernel, Log, Table};
 
-fn table<'a, V>(view: &'a (V, Pattern, i64)) -> Table<'a, V> {
-    Table { whole: &view.0, pattern: &view.1, address: view.2 }
+fn table<'a, V>(view: &'a (V, Pattern, i64), log: &'a Option<Log>) -> Table<'a, V> {
+    Table { whole: &view.0, pattern: &view.1, address: view.2, log: log.as_ref() }
+}
+
+/// A log of what indices choose, when somebody observes the run.
+fn log(cx: &Cx) -> Option<Log> {
+    cx.m.hooks.is_some().then(Log::default)
+}
+
+/// Hands the log of operand `k`, counted over ins, outs, indirection_ins, to the observers. `address` is the table's.
+fn reached(cx: &mut Cx, k: usize, address: i64, log: Option<Log>) -> Result<()> {
+    let (Some(log), Some(location)) = (log, cx.location(k)?) else { return Ok(()) };
+    let (start, _) = cx.m.places[location as usize].0.extent();
+    // A table that was copied first is addressed from its own first byte.
+    let shift = address - (cx.m.program.locations[location as usize].addr as i64 - start as i64);
+    cx.m.run.indexed.extend(log.into_inner().into_iter().map(|(byte, n)| {
+        let lo = (byte + shift).max(0) as usize;
+        Indexed { operand: k, lo, hi: lo + n }
+    }));
+    Ok(())
 }
 
 /// IndirectLoad (43).
 pub fn load(cx: &mut Cx) -> Result<()> {
     let from = cx.table_src(0)?;
     let (indices, dst) = (cx.src(1)?, cx.dst(0)?);
-    kernel::load(&table(&from), &indices, &dst, cx.profile())
+    let log = log(cx);
+    kernel::load(&table(&from, &log), &indices, &dst, cx.profile())?;
+    reached(cx, 0, from.2, log)
 }
 
 /// IndirectSave (45).
 pub fn save(cx: &mut Cx) -> Result<()> {
     let (data, indices) = (cx.src(0)?, cx.src(1)?);
     let to = cx.table_dst(0)?;
-    kernel::save(&data, &indices, &table(&to), cx.profile())
+    let log = log(cx);
+    kernel::save(&data, &indices, &table(&to, &log), cx.profile())?;
+    reached(cx, cx.n_ins(), to.2, log)
 }
 
 fn dims(cx: &Cx, field: usize) -> Vec<kernel::IndirectDim> {
@@ -43,7 +65,9 @@ pub fn generic_load(cx: &mut Cx) -> Result<()> {
     let from = cx.table_src(0)?;
     let indices: Result<Vec<Src>> = (1..cx.n_ins()).map(|k| cx.src(k)).collect();
     let dst = cx.dst(0)?;
-    kernel::generic_load(&dims, &table(&from), &indices?, &dst, cx.profile())
+    let log = log(cx);
+    kernel::generic_load(&dims, &table(&from, &log), &indices?, &dst, cx.profile())?;
+    reached(cx, 0, from.2, log)
 }
 
 /// GenericIndirectSave (44).
@@ -53,7 +77,9 @@ pub fn generic_save(cx: &mut Cx) -> Result<()> {
     let data = cx.src(0)?;
     let indices: Result<Vec<Src>> = (1..cx.n_ins()).map(|k| cx.src(k)).collect();
     let to = cx.table_dst(0)?;
-    kernel::generic_save(&dims, op, &data, &indices?, &table(&to), cx.profile())
+    let log = log(cx);
+    kernel::generic_save(&dims, op, &data, &indices?, &table(&to, &log), cx.profile())?;
+    reached(cx, cx.n_ins(), to.2, log)
 }
 
 /// IndirectSaveAccumulate (46): indices, values; the table is the output.
@@ -69,7 +95,9 @@ pub fn save_accumulate(cx: &mut Cx) -> Result<()> {
         entry_step_elements: cx.int_opt(f::IndirectSaveAccumulate::entry_step_elements)?.unwrap_or(1),
         op: cx.named_opt::<AluOp>(f::IndirectSaveAccumulate::op)?.unwrap_or(AluOp::Add),
     };
-    kernel::save_accumulate(&p, &data, &indices, &table(&to), cx.profile())
+    let log = log(cx);
+    kernel::save_accumulate(&p, &data, &indices, &table(&to, &log), cx.profile())?;
+    reached(cx, cx.n_ins(), to.2, log)
 }
 
 /// A DMACopy with a run-time offset that needs more than a plain copy; `None` when it does not.
@@ -86,13 +114,19 @@ pub fn dynamic_copy(cx: &mut Cx, op: MemoryReductionOp) -> Result<Option<()>> {
             let p = offset(&v, step, oob_is_err)?;
             let from = cx.table_src(0)?;
             let (indices, dst) = (cx.index_src(v.arg as usize)?, cx.dst(0)?);
-            kernel::vector_gather(&p, &indices, &table(&from), op, &dst, cx.profile())?
+            let log = log(cx);
+            let skipped = kernel::vector_gather(&p, &indices, &table(&from, &log), op, &dst, cx.profile())?;
+            reached(cx, 0, from.2, log)?;
+            skipped
         }
         (None, Some((v, step))) => {
             let p = offset(&v, step, oob_is_err)?;
             let (data, indices) = (cx.src(0)?, cx.index_src(v.arg as usize)?);
             let to = cx.table_dst(0)?;
-            kernel::vector_scatter(&p, &data, &indices, &table(&to), op, cx.profile())?
+            let log = log(cx);
+            let skipped = kernel::vector_scatter(&p, &data, &indices, &table(&to, &log), op, cx.profile())?;
+            reached(cx, cx.n_ins(), to.2, log)?;
+            skipped
         }
         (Some(_), Some(_)) => {
             return Err(Error::new(Code::U002, "index vectors on both sides of a DMACopy are not documented"));
@@ -103,7 +137,11 @@ pub fn dynamic_copy(cx: &mut Cx, op: MemoryReductionOp) -> Result<Option<()>> {
             }
             let from: (Src, Pattern, i64) = cx.table_src(0)?;
             let to: (Dst, Pattern, i64) = cx.table_dst(0)?;
-            kernel::copy_in_bounds(&table(&from), &table(&to), cx.profile())?
+            let (read, written) = (log(cx), log(cx));
+            let skipped = kernel::copy_in_bounds(&table(&from, &read), &table(&to, &written), cx.profile())?;
+            reached(cx, 0, from.2, read)?;
+            reached(cx, cx.n_ins(), to.2, written)?;
+            skipped
         }
         (None, None) => return Ok(None),
     };

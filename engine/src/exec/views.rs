@@ -20,7 +20,7 @@ impl<'w> Cx<'_, 'w> {
         self.staged(k, arena, pattern).map(Some)
     }
 
-    /// A private copy of an input; never-written bytes read as 0xFF.
+    /// A private copy of an input; never-written bytes read as the fill byte.
     fn staged(&mut self, k: usize, arena: usize, pattern: Pattern) -> Result<Src<'w>> {
         let nums: arrayvec::ArrayVec<u32, 8> = pattern.pairs().iter().map(|p| p.num).collect();
         let dense = Pattern::dense(pattern.dtype(), &nums)?;
@@ -148,10 +148,6 @@ impl<'w> Cx<'_, 'w> {
             *state = LocationState { written: true, first_writer: self.payload };
         }
         let whole = place.whole(pattern.dtype())?;
-        // Which entries are written is the kernel's secret; none of them is taken for unwritten.
-        if let Some(shadow) = &mut self.m.inits[arena].0 {
-            shadow.set(&whole, true);
-        }
         let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
         // SAFETY: as in `input_at`; sources in the same location have been copied by `table_src` or staged.
         Ok((unsafe { self.m.arenas[arena].dst(whole) }?, pattern, address))

@@ -1,4 +1,4 @@
-//! Arena storage: reserved lazily, filled with 0xFF on first touch.
+//! Arena storage: reserved lazily, filled on first touch, with 0xFF unless something else is asked for.
 
 use crate::{Code, Error, Result};
 use bevy_ecs::prelude::Component;
@@ -9,7 +9,7 @@ use memmap2::{MmapMut, MmapOptions};
 const LAZY_FROM: usize = 1 << 20;
 /// Unit of first touch in large arenas.
 const PAGE: usize = 1 << 16;
-/// What never-written memory reads as.
+/// What never-written memory reads as in the reference.
 pub const UNWRITTEN: u8 = 0xFF;
 
 enum Store {
@@ -25,6 +25,7 @@ enum Store {
 #[derive(Component)]
 pub struct ArenaMem {
     len: usize,
+    fill: u8,
     store: Store,
 }
 
@@ -35,7 +36,13 @@ impl ArenaMem {
             .ok()
             .filter(|l| *l < 1 << 46)
             .ok_or_else(|| Error::new(Code::J013, "a memory is larger than can be addressed").received(len))?;
-        Ok(ArenaMem { len, store: Store::Untouched })
+        Ok(ArenaMem { len, fill: UNWRITTEN, store: Store::Untouched })
+    }
+
+    /// The same arena, of which never-written bytes hold `fill`.
+    #[must_use]
+    pub fn filled_with(self, fill: u8) -> Self {
+        ArenaMem { fill, ..self }
     }
 
     /// Size in bytes.
@@ -73,7 +80,8 @@ impl ArenaMem {
         }
         if matches!(self.store, Store::Untouched) {
             if self.len < LAZY_FROM {
-                self.store = Store::Whole(vec![u64::MAX; self.len.div_ceil(8)].into_boxed_slice());
+                self.store =
+                    Store::Whole(vec![u64::from_ne_bytes([self.fill; 8]); self.len.div_ceil(8)].into_boxed_slice());
                 return Ok(self.len as u64);
             }
             let map = MmapOptions::new()
@@ -96,7 +104,7 @@ impl ArenaMem {
                 *missing -= 1;
                 let from = page * PAGE;
                 let to = (from + PAGE).min(map.len());
-                map[from..to].fill(UNWRITTEN);
+                map[from..to].fill(self.fill);
                 fresh += (to - from) as u64;
             }
         }
@@ -144,10 +152,10 @@ impl ArenaMem {
         unsafe { Dst::from_raw(self.ptr(), len, pattern) }
     }
 
-    /// Copies bytes out; never-written ones read as 0xFF.
+    /// Copies bytes out; never-written ones read as the fill byte.
     pub fn read(&self, at: usize, out: &mut [u8]) {
         match &self.store {
-            Store::Untouched => out.fill(UNWRITTEN),
+            Store::Untouched => out.fill(self.fill),
             Store::Whole(b) => out.copy_from_slice(&bytemuck::cast_slice::<u64, u8>(b)[at..at + out.len()]),
             Store::Paged { map, filled, .. } => {
                 let mut done = 0;
@@ -156,7 +164,7 @@ impl ArenaMem {
                     let page = pos / PAGE;
                     let n = ((page + 1) * PAGE - pos).min(out.len() - done);
                     if filled[page / 64] & (1 << (page % 64)) == 0 {
-                        out[done..done + n].fill(UNWRITTEN);
+                        out[done..done + n].fill(self.fill);
                     } else {
                         out[done..done + n].copy_from_slice(&map[pos..pos + n]);
                     }

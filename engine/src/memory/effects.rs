@@ -48,30 +48,35 @@ impl Effect {
     }
 
     /// Calls `f(lo, hi)` for every run of neighbouring arena bytes, in element order.
-    pub fn runs(&self, mut f: impl FnMut(usize, usize)) {
-        let size = self.pattern.dtype().size();
-        let mut open: Option<(usize, usize)> = None;
-        for_runs(&self.pattern, |first, count, stride| {
-            let mut piece = |lo: usize, hi: usize| match &mut open {
-                Some((_, end)) if *end == lo => *end = hi,
-                other => {
-                    if let Some((a, b)) = other.replace((lo, hi)) {
-                        f(a, b);
-                    }
+    pub fn runs(&self, f: impl FnMut(usize, usize)) {
+        byte_runs(&self.pattern, f);
+    }
+}
+
+/// Calls `f(lo, hi)` for every run of neighbouring bytes of a pattern, in element order.
+pub fn byte_runs(pattern: &Pattern, mut f: impl FnMut(usize, usize)) {
+    let size = pattern.dtype().size();
+    let mut open: Option<(usize, usize)> = None;
+    for_runs(pattern, |first, count, stride| {
+        let mut piece = |lo: usize, hi: usize| match &mut open {
+            Some((_, end)) if *end == lo => *end = hi,
+            other => {
+                if let Some((a, b)) = other.replace((lo, hi)) {
+                    f(a, b);
                 }
-            };
-            if stride == size as i64 {
-                piece(first, first + count * size);
-            } else {
-                (0..count).for_each(|k| {
-                    let at = (first as i64 + stride * k as i64) as usize;
-                    piece(at, at + size);
-                });
             }
-        });
-        if let Some((a, b)) = open {
-            f(a, b);
+        };
+        if stride == size as i64 {
+            piece(first, first + count * size);
+        } else {
+            (0..count).for_each(|k| {
+                let at = (first as i64 + stride * k as i64) as usize;
+                piece(at, at + size);
+            });
         }
+    });
+    if let Some((a, b)) = open {
+        f(a, b);
     }
 }
 

@@ -107,6 +107,15 @@ impl LocationInfo {
         }
     }
 
+    /// The gap-free runs of arena bytes that the location consists of.
+    pub fn runs(&self) -> impl Iterator<Item = (usize, usize)> {
+        let (rows, bytes) = if self.is_linear() { (1, self.bytes()) } else { (self.rows, self.row_bytes) };
+        (0..rows).map(move |r| {
+            let lo = self.start + r * self.row_stride;
+            (lo as usize, (lo + bytes) as usize)
+        })
+    }
+
     /// Arena byte of a location byte.
     pub fn arena_byte(&self, byte: u64) -> u64 {
         if self.is_linear() || self.row_bytes == 0 {

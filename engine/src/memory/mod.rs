@@ -8,7 +8,7 @@ pub mod overlap;
 pub mod shadow;
 pub mod tensor_map;
 
-pub use arena::ArenaMem;
+pub use arena::{ArenaMem, UNWRITTEN};
 pub use layout::{LocationInfo, PlaceRules, resolve, resolve_open};
 pub use shadow::Shadow;
 pub use tensor_map::TensorMap;

@@ -44,6 +44,7 @@ pub struct Builder {
     pub(super) dumps: Vec<(String, String)>,
     pub(super) tensor_map: Option<TensorMap>,
     pub(super) external: Option<std::path::PathBuf>,
+    pub(super) fill: Option<u8>,
 }
 
 impl Builder {
@@ -138,7 +139,15 @@ impl Builder {
         self
     }
 
-    /// Keeps the value of a tensor after the last execution of an instruction, see [`Simulator::dumps`].
+    /// What every byte of never-written memory holds; 0xFF, as in the reference, when not given.
+    #[must_use]
+    pub fn fill(mut self, byte: u8) -> Self {
+        self.fill = Some(byte);
+        self
+    }
+
+    /// Keeps the value of a tensor after the last execution of an instruction, or after execution N of `NAME#N`, see
+    /// [`Simulator::dumps`].
     #[must_use]
     pub fn dump(mut self, tensor: impl Into<String>, instruction: impl Into<String>) -> Self {
         self.dumps.push((tensor.into(), instruction.into()));

@@ -14,8 +14,8 @@ use crate::check::{Check, Dump, Hooks, Point};
 use crate::control::ProgramCounter;
 use crate::exec::Cx;
 use crate::ir::{Block, MemoryType, Module, Storage, TensorKind};
-use crate::memory::ArenaMem;
 use crate::memory::effects::{Effect, effects};
+use crate::memory::{ArenaMem, UNWRITTEN};
 use crate::systems::{self, Calls, Outbox};
 use crate::target::Target;
 use crate::world::compile::Compiler;
@@ -109,6 +109,7 @@ impl Simulator {
             tables: o.tables.clone(),
             track_init: o.checks.contains(&Check::Uninit),
             external: o.external.clone(),
+            fill: o.fill.unwrap_or(UNWRITTEN),
         };
         let random = match o.schedule {
             Schedule::Seeded(s) => s,
@@ -162,11 +163,18 @@ impl Simulator {
             let location = self.index_of(tensor)?;
             let bytes = self.tensors[location].logical_bytes().unwrap_or(self.tensors[location].bytes) as usize;
             let core = self.core.as_ref().ok_or_else(not_loaded)?;
-            if !core.world.resource::<Program>().insts.iter().any(|i| *i.name == **instruction) {
-                return Err(Error::new(Code::F006, format!("the program has no instruction named {instruction}"))
-                    .received(instruction));
-            }
-            points.push(Point::new(location as u32, bytes, tensor, instruction));
+            let known = |name: &str| core.world.resource::<Program>().insts.iter().any(|i| *i.name == *name);
+            let counted = || instruction.rsplit_once('#').and_then(|(name, n)| Some((name, n.parse().ok()?)));
+            let (name, n) = match known(instruction) {
+                true => (instruction.as_str(), None),
+                false => {
+                    counted().map(|(name, n)| (name, Some(n))).filter(|(name, _)| known(name)).ok_or_else(|| {
+                        Error::new(Code::F006, format!("the program has no instruction named {instruction}"))
+                            .received(instruction)
+                    })?
+                }
+            };
+            points.push(Point::new(location as u32, bytes, tensor, instruction, (name, n)));
         }
         let hooks = Hooks::new(&o.all_checks(), o.trace.clone(), points);
         if let (Some(core), Some(hooks)) = (&mut self.core, hooks) {
@@ -274,7 +282,7 @@ impl Simulator {
         core.world.resource_mut::<Run>().touch(fresh, &limits)
     }
 
-    /// The bytes of a tensor; never-written ones are 0xFF.
+    /// The bytes of a tensor; never-written ones hold the fill byte.
     pub fn output(&mut self, name: &str) -> Result<Vec<u8>> {
         let index = self.index_of(name)?;
         let info = &self.tensors[index];

@@ -60,6 +60,7 @@ fn execute_one(m: &mut Machine, row: u32, execute: crate::exec::Execute) -> Resu
     if !inst.predicates.is_empty() {
         let env = Scalars { registers: m.registers, induction: m.induction, core: m.settings.core };
         if !predicates_hold(&inst.predicates, &env)? {
+            crate::check::passed(m, row);
             return Ok(());
         }
     }
@@ -70,6 +71,7 @@ fn execute_one(m: &mut Machine, row: u32, execute: crate::exec::Execute) -> Resu
 fn note_unmodelled(m: &mut Machine, row: u32) -> Result<()> {
     let inst = &m.program.insts[row as usize];
     check_engine(m.program, inst)?;
+    crate::check::passed(m, row);
     match inst.opcode.row().class {
         RouteClass::NoOp | RouteClass::ControlFlow => Ok(()),
         RouteClass::Skipped if !m.settings.unsupported_is_error => {

@@ -62,7 +62,7 @@ pub fn spawn_core(world: &mut World) {
 /// Spawns what the program has grown by since the last call.
 pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
     let mut done = *world.resource::<Spawned>();
-    let track = world.resource::<Settings>().track_init;
+    let (track, fill) = (world.resource::<Settings>().track_init, world.resource::<Settings>().fill);
     world.resource_scope(|world, program: Mut<Program>| -> Result<()> {
         let rows = program.insts[done.rows..].iter().enumerate().map(|(k, i)| {
             (
@@ -86,7 +86,7 @@ pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
         for (k, bytes) in layout.arenas.iter().enumerate().skip(done.arenas) {
             let accum = psum_arenas.contains(&(k as u32)).then(|| Shadow::new(*bytes as usize));
             arenas.push((
-                ArenaMem::new(*bytes)?,
+                ArenaMem::new(*bytes)?.filled_with(fill),
                 InitShadow(track.then(|| Shadow::new(*bytes as usize))),
                 AccumShadow(accum),
             ));

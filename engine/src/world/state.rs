@@ -98,6 +98,8 @@ pub struct Settings {
     pub strict: bool,
     /// The only program that CustomOp and BIRKernel may start.
     pub external: Option<std::path::PathBuf>,
+    /// What never-written memory reads as.
+    pub fill: u8,
     /// Every arena has an initialisation shadow.
     pub track_init: bool,
     /// Piecewise activation tables; the exact forms without them.
@@ -133,6 +135,17 @@ pub struct Received {
     pub buffers: Vec<Vec<Vec<u8>>>,
 }
 
+/// Bytes of a table that an index chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Indexed {
+    /// Operand, counted over ins, outs, indirection_ins.
+    pub operand: usize,
+    /// First arena byte.
+    pub lo: usize,
+    /// End.
+    pub hi: usize,
+}
+
 /// State of a run.
 #[derive(Resource, Default)]
 pub struct Run {
@@ -156,6 +169,8 @@ pub struct Run {
     pub open: bool,
     /// Dynamic operands of the running instruction.
     pub dynamic: Vec<crate::exec::Resolved>,
+    /// What indices chose in the running instruction; filled for observers only.
+    pub indexed: Vec<Indexed>,
     /// Sent and not yet received buffers.
     pub messages: std::collections::VecDeque<Message>,
     /// Messages for other cores, delivered at the end of the round.

@@ -123,6 +123,10 @@ pub fn copy_in_bounds(src: &Table<Src>, dst: &Table<Dst>, profile: &Profile) -> 
             cast::cast(from, to, profile.fp8(), a, b)?;
             write.write(at(dst.pattern, i), b)
         };
+        if done {
+            src.tell(at(src.pattern, i), from.size());
+            dst.tell(at(dst.pattern, i), to.size());
+        }
         skipped += usize::from(!done);
     }
     Ok(skipped)

@@ -108,6 +108,7 @@ pub(super) fn gather(
         let Some(start) = place(slot)? else { continue };
         if whole {
             let run = window.bytes(start, entry.len * size).ok_or_else(left_the_table)?;
+            table.tell(start, entry.len * size);
             flat.scatter(0, slot * entry.len, run);
             continue;
         }
@@ -115,12 +116,15 @@ pub(super) fn gather(
         while done < entry.len {
             let n = piece.min(entry.len - done);
             let bytes = raw.bytes(n, from);
+            let read = |byte: i64, into: &mut [u8]| {
+                table.tell(byte, into.len());
+                window.read(byte, into)
+            };
             let ok = match entry.row {
-                None => window.read(start + (done * size) as i64, bytes),
-                Some(_) => bytes
-                    .chunks_exact_mut(size)
-                    .enumerate()
-                    .all(|(k, e)| window.read(start + entry.offset(done + k, size), e)),
+                None => read(start + (done * size) as i64, bytes),
+                Some(_) => {
+                    bytes.chunks_exact_mut(size).enumerate().all(|(k, e)| read(start + entry.offset(done + k, size), e))
+                }
             };
             if !ok {
                 return Err(left_the_table());
@@ -175,6 +179,7 @@ pub(super) fn scatter(
     let (mut raw, mut old) = (Block::new(), Block::new());
     let (size, (per, piece)) = (to.size(), batch(entry.len));
     let mut put = |byte: i64, values: &[u8]| -> Result<()> {
+        table.tell(byte, values.len());
         let ok = if op == MemoryReductionOp::Copy {
             window.write(byte, values)
         } else {

@@ -21,6 +21,9 @@ use crate::access::{Dst, Pattern, Src};
 /// Added to 64-bit addresses on their way to an indirect instruction.
 pub const ADDRESS_BIAS: i64 = 0x1_0000_0000;
 
+/// Places that indices chose: first byte and number of bytes, in the order of access.
+pub type Log = std::cell::RefCell<Vec<(i64, usize)>>;
+
 /// An indexed operand: the memory that indices may reach, and the operand's own pattern in it.
 pub struct Table<'a, V> {
     /// A view whose extent bounds every access: of the location when the pattern is only a base, else of the operand.
@@ -29,16 +32,26 @@ pub struct Table<'a, V> {
     pub pattern: &'a Pattern,
     /// Address of the arena's byte 0, which 64-bit index values refer to.
     pub address: i64,
+    /// Told about every access to the table, when somebody wants to know.
+    pub log: Option<&'a Log>,
+}
+
+impl<V> Table<'_, V> {
+    fn tell(&self, byte: i64, bytes: usize) {
+        if let Some(log) = self.log {
+            log.borrow_mut().push((byte, bytes));
+        }
+    }
 }
 
 impl<'a> From<&'a Src<'a>> for Table<'a, Src<'a>> {
     fn from(view: &'a Src<'a>) -> Self {
-        Table { whole: view, pattern: view.pattern(), address: 0 }
+        Table { whole: view, pattern: view.pattern(), address: 0, log: None }
     }
 }
 
 impl<'a> From<&'a Dst<'a>> for Table<'a, Dst<'a>> {
     fn from(view: &'a Dst<'a>) -> Self {
-        Table { whole: view, pattern: view.pattern(), address: 0 }
+        Table { whole: view, pattern: view.pattern(), address: 0, log: None }
     }
 }

@@ -177,7 +177,7 @@ pub struct Run {
     /// Write one JSON line per executed instruction: tick, engine, instruction, hash of its outputs.
     #[arg(long, value_name = "FILE.jsonl", help_heading = "Outputs")]
     pub trace: Option<PathBuf>,
-    /// Look for uninit, nan, nan-write, write-only, pinned; a finding is a fault.
+    /// Look for uninit, nan, nan-write, write-only, pinned, race; a finding is a fault.
     #[arg(long, value_name = "C,C,..", value_delimiter = ',', value_parser = check, help_heading = "Goldens")]
     pub check: Vec<Check>,
     /// Print nothing but errors.

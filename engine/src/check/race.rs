@@ -1,0 +1,247 @@
+//! `race`: two engines touch the same bytes, one of them writes, and nothing orders the two.
+//!
+//! Order comes from the queue of an engine, from semaphores and events, and from instructions that every engine takes
+//! part in. A join that control flow alone makes orders nothing: engines of the hardware run through it. Descriptors of a
+//! DMA queue run beside the engine that fires their trigger, and are waited for by the semaphores of their block.
+//!
+//! A wait for `>= v` follows an update when, without that update and what stands behind it, the updates seen so far would
+//! not have reached v. So with one poster per semaphore, as compilers use them, the order is exact; with several, updates
+//! that are still to come can only hide races, never invent one.
+
+mod clock;
+mod history;
+mod record;
+
+use super::{Checker, Finding, Scene, span};
+use crate::exec::{Machine, read_register};
+use crate::ir::{Opcode, SyncKind, UpdateMode};
+use crate::memory::effects::Effect;
+use crate::world::spawn::engine_index;
+use crate::world::{Control, Program, SyncSet, Update};
+use clock::{ALL, Clock, QUEUE, THREADS};
+use hashbrown::{HashMap, HashSet};
+use history::History;
+use record::{Map, Touch};
+
+/// Findings of one run.
+const FINDINGS: usize = 100;
+
+pub(super) struct Race {
+    clocks: [Clock; THREADS],
+    semaphores: Vec<History>,
+    events: Vec<Clock>,
+    arenas: HashMap<u32, Map>,
+    told: HashSet<(u32, u32)>,
+}
+
+impl Default for Race {
+    fn default() -> Self {
+        Race {
+            clocks: Default::default(),
+            semaphores: vec![History::default(); 256],
+            events: vec![Clock::default(); 256],
+            arenas: HashMap::new(),
+            told: HashSet::new(),
+        }
+    }
+}
+
+/// How an instruction stands to the engines.
+enum Part {
+    /// It runs on one.
+    Thread(usize),
+    /// All take part in it.
+    All,
+    /// All wait for it by control flow alone; it touches no memory.
+    Control,
+}
+
+fn part(program: &Program, row: u32) -> Part {
+    let inst = &program.insts[row as usize];
+    let in_list_order = program.blocks.get(inst.block as usize).is_none_or(|b| !b.by_sync);
+    match inst.opcode {
+        Opcode::DMADescriptorCopy
+        | Opcode::DMADescriptorCCE
+        | Opcode::DMADescriptorTranspose
+        | Opcode::DMADescriptorReplicate => Part::Thread(QUEUE),
+        _ if in_list_order => Part::All,
+        Opcode::AllEngineBarrier => Part::All,
+        _ => match (engine_index(inst.engine), &inst.control) {
+            (ALL, Control::None | Control::Rewind { .. }) => Part::All,
+            (ALL, _) => Part::Control,
+            (e, _) => Part::Thread(e),
+        },
+    }
+}
+
+impl Race {
+    /// Begins an instruction: its waits are satisfied, its tick starts. Returns its thread and what precedes it.
+    fn enter(&mut self, m: &Machine, row: u32) -> (usize, Clock) {
+        let program = m.program;
+        let sync = &program.insts[row as usize].sync;
+        let mut seen = Clock::default();
+        for w in program.waits_of(sync) {
+            match (w.kind, w.reg) {
+                (SyncKind::Event, _) => seen.join(&self.events[w.id as usize]),
+                (SyncKind::Semaphore, reg) => {
+                    let value = reg.map_or(w.value, |r| read_register(m.registers, r) as u32);
+                    self.semaphores[w.id as usize].acquire(value, &mut seen);
+                }
+            }
+        }
+        let thread = match part(program, row) {
+            Part::Thread(t) => t,
+            Part::All => {
+                // In list order the queue is waited for too.
+                let by_sync = program.blocks.get(program.insts[row as usize].block as usize).is_some_and(|b| b.by_sync);
+                let last = if by_sync { QUEUE } else { THREADS };
+                let mut all = seen.clone();
+                self.clocks[..last].iter().for_each(|c| all.join(c));
+                self.clocks[..last].iter_mut().for_each(|c| c.join(&all));
+                ALL
+            }
+            Part::Control => {
+                self.clocks[..QUEUE].iter_mut().for_each(|c| c.join(&seen));
+                ALL
+            }
+        };
+        let clock = &mut self.clocks[thread];
+        clock.join(&seen);
+        clock.tick(thread);
+        let clock = clock.clone();
+        if matches!(part(program, row), Part::All) {
+            // What follows on every engine follows this instruction.
+            self.clocks[..QUEUE].iter_mut().for_each(|c| c.join(&clock));
+        }
+        (thread, clock)
+    }
+
+    fn leave(&mut self, program: &Program, sync: &SyncSet, thread: usize) {
+        if thread == ALL {
+            // All engines have done their part when it signals.
+            let mut all = self.clocks[ALL].clone();
+            self.clocks[..QUEUE].iter().for_each(|c| all.join(c));
+            self.clocks[ALL] = all;
+        }
+        let clock = &self.clocks[thread].clone();
+        for u in program.updates_of(sync).iter().chain(program.seconds_of(sync)) {
+            self.post(u, thread, clock);
+        }
+    }
+
+    fn post(&mut self, u: &Update, thread: usize, clock: &Clock) {
+        if u.target_core.is_some() {
+            return;
+        }
+        let Some(history) = self.semaphores.get_mut(u.id as usize) else { return };
+        match (u.kind, u.mode) {
+            (SyncKind::Event, _) => self.events[u.id as usize] = clock.clone(),
+            (_, UpdateMode::SemAddImm) => history.add(u.value, thread, clock),
+            (_, UpdateMode::SemInc) => history.add(1, thread, clock),
+            (_, UpdateMode::SemSubImm) => history.restart(history.value().wrapping_sub(u.value), clock),
+            (_, UpdateMode::SemDec) => history.restart(history.value().wrapping_sub(1), clock),
+            (_, UpdateMode::SemWrImm | UpdateMode::EvtSet) => history.restart(u.value, clock),
+        }
+    }
+
+    /// What a control instruction does to the bank.
+    fn control(&mut self, program: &Program, row: u32) {
+        let inst = &program.insts[row as usize];
+        match &inst.control {
+            Control::Rewind { clear, .. } => {
+                for id in clear {
+                    if let Some(h) = self.semaphores.get_mut(*id as usize) {
+                        *h = History::default();
+                    }
+                }
+            }
+            Control::Return => self.semaphores.iter_mut().for_each(|h| *h = History::default()),
+            _ => {}
+        }
+    }
+
+    fn look(&mut self, s: &Scene, e: &Effect, thread: usize, clock: &Clock, found: &mut Vec<Finding>) {
+        let map = self.arenas.entry(e.arena).or_default();
+        let touch = Touch { thread, tick: clock.of(thread), payload: s.payload };
+        let mut hit = None;
+        e.runs(|lo, hi| {
+            // Elements that data choose are not known to be touched: against such an access only a full one counts.
+            let conflict = map.conflict(lo, hi, e.writes(), e.exact, clock, thread);
+            hit = hit.take().or_else(|| conflict.map(|c| (c, lo, hi)));
+        });
+        e.runs(|lo, hi| map.note(lo, hi, e.writes(), e.reads(), e.exact, touch));
+        let Some((c, lo, hi)) = hit else { return };
+        if self.told.len() >= FINDINGS || !self.told.insert((s.payload, c.payload)) {
+            return;
+        }
+        let program = s.m.program;
+        let (one, other) = (&program.insts[s.payload as usize], &program.insts[c.payload as usize]);
+        let verb = |writes: bool| if writes { "writes" } else { "reads" };
+        let who = |thread: usize, i: &crate::world::Inst| match thread {
+            QUEUE => format!("{} of a DMA queue", i.name),
+            _ => format!("{} on {}", i.name, i.engine),
+        };
+        let meta = s.meta(e);
+        let part = span(&s.m.places[e.location as usize], lo.max(c.lo), hi.min(c.hi));
+        found.push(Finding {
+            message: format!(
+                "{} {} {} ({part}), which {} {}, and nothing orders the two",
+                who(thread, one),
+                verb(e.writes()),
+                meta.name,
+                who(c.thread, other),
+                verb(c.writes),
+            ),
+            payload: Some(s.payload),
+            tensor: meta.name.to_string(),
+        });
+    }
+}
+
+impl Checker for Race {
+    fn name(&self) -> &'static str {
+        "race"
+    }
+
+    fn before(&mut self, s: &Scene, found: &mut Vec<Finding>) {
+        let (thread, clock) = self.enter(s.m, s.payload);
+        for e in s.effects {
+            self.look(s, e, thread, &clock, found);
+        }
+        if matches!(s.m.program.insts[s.payload as usize].control, Control::Trigger { .. }) {
+            // Descriptors start after their trigger, which does not wait for them.
+            self.clocks[QUEUE].join(&clock);
+        }
+    }
+
+    fn after(&mut self, s: &Scene, _: &mut Vec<Finding>) {
+        let program = s.m.program;
+        let inst = &program.insts[s.payload as usize];
+        let thread = match part(program, s.payload) {
+            Part::Thread(t) => t,
+            _ => ALL,
+        };
+        self.leave(program, &inst.sync, thread);
+        self.control(program, s.payload);
+        if let Control::Trigger { trigger, blocks } = &inst.control
+            && let Some(fired) = s.m.fires.get(*trigger as usize).map(|f| f.0).filter(|n| *n > 0)
+            && !blocks.is_empty()
+        {
+            let block = blocks[((fired - 1) % blocks.len() as u64) as usize];
+            self.leave(program, &program.insts[block as usize].sync, QUEUE);
+        }
+    }
+
+    fn passed(&mut self, m: &Machine, row: u32) {
+        let (thread, _) = self.enter(m, row);
+        let inst = &m.program.insts[row as usize];
+        if !crate::control::advance::owns_updates(inst.opcode) {
+            self.leave(m.program, &inst.sync, thread);
+        }
+        self.control(m.program, row);
+    }
+
+    fn released(&mut self, program: &Program, row: u32) {
+        self.leave(program, &program.insts[row as usize].sync, ALL);
+    }
+}

@@ -1,0 +1,217 @@
+//! `--check race`: programs whose engines touch the same bytes without order, and near misses that are ordered.
+
+mod common;
+
+use birsim_engine::{Check, Code, Schedule, Simulator};
+use common::*;
+use serde_json::{Value as Json, json};
+
+const X: T = T("x", "ExternalInput", "DRAM", "float32", 2, 4);
+const S: T = T("s", "Internal", "SB", "float32", 2, 4);
+const R: T = T("r", "Internal", "SB", "float32", 2, 4);
+const O: T = T("o", "ExternalOutput", "DRAM", "float32", 2, 4);
+
+fn sem(id: u32) -> Json {
+    json!({"id": id, "wait_value": 1})
+}
+
+/// An instruction that waits for the semaphores `waits` and adds 1 to those of `posts`.
+fn synced(mut i: Json, waits: &[u32], posts: &[u32]) -> Json {
+    i["sync_info"] = json!({"on_wait": waits.iter().map(|id| sem(*id)).collect::<Vec<_>>(),
+        "on_update": posts.iter().map(|id| json!({"id": id})).collect::<Vec<_>>()});
+    i
+}
+
+fn copy(name: &str, engine: &str, from: Json, to: Json) -> Json {
+    let opcode = if engine == "DMA" { "DMACopy" } else { "TensorCopy" };
+    inst(name, opcode, engine, json!([from]), json!([to]), json!({}))
+}
+
+fn nop(name: &str, engine: &str) -> Json {
+    inst(name, "NoOp", engine, json!([]), json!([]), json!({}))
+}
+
+fn repeat(name: &str, body: Vec<Json>) -> Json {
+    json!({"name": name, "opcode": "Loop", "engine": "ALL", "ins": [], "outs": [],
+        "LoopAxis": {"name": "i", "lb": 0, "ub": 2, "stride": 1}, "blocks": [{"name": "body", "instructions": body}]})
+}
+
+/// Something unrelated that makes the program run by queues.
+fn queued(mut list: Vec<Json>) -> Json {
+    list.push(synced(nop("last", "SP"), &[], &[200]));
+    module([X, S, R, O].iter().map(T::record).collect(), list)
+}
+
+/// Messages of the checker, as many under the schedules that issue many instructions and one at a time.
+#[track_caller]
+fn races(m: &Json) -> Vec<String> {
+    let all = [Schedule::Window, Schedule::Reference].map(|schedule| {
+        let mut sim = loaded(Simulator::builder().checks([Check::Race]).schedule(schedule), m).unwrap();
+        bind(&mut sim, "x", &[1.0; 8]);
+        let verdict = sim.run().err().map(|e| e.code());
+        let found = sim.summary().unwrap().diagnostics.into_iter().filter(|d| d.code == "race");
+        let found: Vec<String> = found.map(|d| d.message).collect();
+        assert_eq!(verdict, (!found.is_empty()).then_some(Code::S017));
+        found
+    });
+    let [window, reference] = all;
+    // Which of two accesses comes second depends on the schedule.
+    assert_eq!(window.len(), reference.len(), "{window:?} {reference:?}");
+    window
+}
+
+#[test]
+fn fault_23_a_loop_does_not_wait_for_a_dma_before_it() {
+    let program = |waits: &[u32], posts: &[u32]| {
+        queued(vec![
+            synced(copy("d", "DMA", all(&X), all(&S)), &[], posts),
+            repeat("l", vec![synced(copy("e", "DVE", all(&S), all(&R)), waits, &[])]),
+        ])
+    };
+    assert_eq!(
+        races(&program(&[], &[])),
+        ["e on DVE reads s (partition 0, bytes 0..32), which d on DMA writes, and nothing orders the two"]
+    );
+    assert_eq!(races(&program(&[3], &[3])), Vec::<String>::new());
+    // A barrier of all engines orders too.
+    let m = queued(vec![
+        copy("d", "DMA", all(&X), all(&S)),
+        inst("b", "AllEngineBarrier", "ALL", json!([]), json!([]), json!({})),
+        repeat("l", vec![copy("e", "DVE", all(&S), all(&R))]),
+    ]);
+    assert_eq!(races(&m), Vec::<String>::new());
+}
+
+#[test]
+fn a_read_before_a_write_and_two_writes_race_too() {
+    let found = |a: Json, b: Json| races(&queued(vec![a, b]));
+    let read = || copy("a", "DVE", all(&S), all(&R));
+    let write = |e: &str| copy("w", e, all(&X), all(&S));
+    assert_eq!(found(read(), write("DMA")).len(), 1);
+    assert_eq!(
+        found(copy("a", "Pool", all(&R), all(&S)), write("DMA")),
+        ["w on DMA writes s (partition 0, bytes 0..32), which a on Pool writes, and nothing orders the two"]
+    );
+    // Two reads, one engine, other bytes.
+    assert_eq!(found(read(), copy("b", "Pool", all(&S), all(&O))).len(), 0);
+    assert_eq!(found(copy("a", "DMA", all(&S), all(&O)), write("DMA")).len(), 0);
+    let half = |t: &T, at: i64| part(t, at, &[[4, 2], [1, 2]]);
+    assert_eq!(found(copy("a", "DVE", half(&S, 0), half(&R, 0)), copy("w", "DMA", half(&X, 2), half(&S, 2))).len(), 0);
+    assert_eq!(
+        found(
+            copy("a", "DVE", half(&S, 0), half(&R, 0)),
+            copy("w", "DMA", part(&X, 1, &[[4, 2], [1, 2]]), part(&S, 1, &[[4, 2], [1, 2]]))
+        ),
+        ["a on DVE reads s (partition 0, bytes 4..8), which w on DMA writes, and nothing orders the two"]
+    );
+}
+
+#[test]
+fn order_is_handed_on_over_several_engines() {
+    let chain = |middle: Vec<Json>| {
+        let mut list = vec![synced(copy("d", "DMA", all(&X), all(&S)), &[], &[3])];
+        list.extend(middle);
+        list.push(synced(copy("e", "DVE", all(&S), all(&R)), &[4], &[]));
+        races(&queued(list)).len()
+    };
+    assert_eq!(chain(vec![synced(nop("m", "Pool"), &[3], &[4])]), 0);
+    // The same semaphores, but nobody in between waits for the write.
+    assert_eq!(chain(vec![synced(nop("m", "Pool"), &[], &[4])]), 1);
+    // A wait behind the access comes too late.
+    let late = vec![
+        synced(copy("d", "DMA", all(&X), all(&S)), &[], &[3]),
+        copy("e", "DVE", all(&S), all(&R)),
+        synced(nop("n", "DVE"), &[3], &[]),
+    ];
+    assert_eq!(races(&queued(late)).len(), 1);
+}
+
+#[test]
+fn a_wait_follows_the_updates_it_needs_and_no_others() {
+    let program = |value: u32| {
+        let mut wait = synced(copy("e", "DVE", all(&S), all(&R)), &[3], &[]);
+        wait["sync_info"]["on_wait"][0]["wait_value"] = json!(value);
+        races(&queued(vec![
+            synced(nop("a", "DMA"), &[], &[3]),
+            synced(copy("d", "DMA", all(&X), all(&S)), &[], &[3]),
+            wait,
+        ]))
+        .len()
+    };
+    assert_eq!((program(1), program(2)), (1, 0));
+    // Either of two posters may be the one that a wait for 1 saw; a wait for 2 follows both.
+    let two = |value: u32| {
+        let mut wait = synced(copy("e", "DVE", all(&S), all(&R)), &[3], &[]);
+        wait["sync_info"]["on_wait"][0]["wait_value"] = json!(value);
+        let other = synced(nop("a", "Pool"), &[], &[3]);
+        races(&queued(vec![synced(copy("d", "DMA", all(&X), all(&S)), &[], &[3]), other, wait])).len()
+    };
+    assert_eq!(two(2), 0);
+}
+
+#[test]
+fn an_event_orders() {
+    let event = |on: bool| {
+        let mut d = copy("d", "DMA", all(&X), all(&S));
+        let mut e = copy("e", "DVE", all(&S), all(&R));
+        if on {
+            d["sync_info"] = json!({"on_update": [{"type": "event", "id": 7}]});
+            e["sync_info"] = json!({"on_wait": [{"type": "event", "id": 7}]});
+        }
+        races(&queued(vec![d, e])).len()
+    };
+    assert_eq!((event(true), event(false)), (0, 1));
+}
+
+#[test]
+fn descriptors_of_a_queue_are_waited_for_by_the_semaphore_of_their_block() {
+    let program = |waits: bool| {
+        let mut m = queued(vec![
+            inst("t", "DMATrigger", "DMA", json!([]), json!([]), json!({"queue": "q0", "dma_blocks": ["b0"]})),
+            synced(copy("e", "DMA", all(&S), all(&O)), if waits { &[9] } else { &[] }, &[]),
+        ]);
+        let d = inst("d", "DMADescriptorCopy", "DMA", json!([all(&X)]), json!([all(&S)]), json!({}));
+        m["queues"] = json!([{"name": "q0", "type": "DATA", "blocks": [{"name": "qb", "instructions": [
+            {"name": "b0", "opcode": "DMABlock", "engine": "DMA", "ins": [], "outs": [], "dma_trigger": "t",
+             "sync_info": {"on_update": [{"id": 9}]}, "blocks": [{"name": "db", "instructions": [d]}]}]}]}]);
+        races(&m)
+    };
+    assert_eq!(
+        program(false),
+        ["e on DMA reads s (partition 0, bytes 0..32), which d of a DMA queue writes, and nothing orders the two"]
+    );
+    assert_eq!(program(true), Vec::<String>::new());
+}
+
+#[test]
+fn a_program_in_list_order_has_no_races() {
+    let list = vec![copy("d", "DMA", all(&X), all(&S)), copy("e", "DVE", all(&S), all(&R))];
+    assert_eq!(races(&module([X, S, R, O].iter().map(T::record).collect(), list)), Vec::<String>::new());
+}
+
+#[test]
+fn fault_69_a_race_far_behind_is_found_in_bounded_memory() {
+    // Many more posts and pieces than are kept; the accesses that race come at both ends.
+    let turn = |name: &str| {
+        vec![
+            synced(copy(&format!("d{name}"), "DMA", all(&X), all(&R)), &[], &[3]),
+            synced(
+                inst("r", "GroupResetSemaphores", "ALL", json!([]), json!([]), json!({"sema_group": [3]})),
+                &[],
+                &[],
+            ),
+        ]
+    };
+    let mut l = repeat("l", turn("x"));
+    l["LoopAxis"]["ub"] = json!(20_000);
+    let m = queued(vec![copy("w", "Pool", all(&X), all(&S)), l, copy("e", "DVE", all(&S), all(&O))]);
+    // The resets are of engine ALL, so they order everything.
+    assert_eq!(races(&m), Vec::<String>::new());
+    let mut l = repeat("l", vec![synced(copy("d", "DMA", all(&X), all(&O)), &[], &[3])]);
+    l["LoopAxis"]["ub"] = json!(20_000);
+    let m =
+        queued(vec![copy("w", "Pool", all(&R), all(&S)), l, copy("e", "DVE", all(&S), part(&R, 0, &[[4, 2], [1, 4]]))]);
+    let found = races(&m);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("e on DVE reads s"), "{found:?}");
+}
