@@ -328,7 +328,7 @@ fn others(m: &mut Makers) {
     add!(m, {
         let (table, index) = (big_table(), Tensor::ints(1024, &[128, 1]));
         unary("indirect", "gather rows", full(Dtype::Float32), move |_, d, profile| {
-            let table = Table { whole: &table.src()?, pattern: &rows()?, address: 0 };
+            let table = Table { whole: &table.src()?, pattern: &rows()?, address: 0, log: None };
             indirect::load(&table, &index.src()?, d, profile)
         })
     });

@@ -4,7 +4,8 @@
 
 use birsim_benches::programs;
 use birsim_engine::ir::Module;
-use birsim_engine::{Schedule, Simulator, format};
+use birsim_engine::{Check, Schedule, Simulator, format};
+use std::hint::black_box;
 use std::time::Instant;
 
 const RUNS: usize = 5;
@@ -17,30 +18,78 @@ fn main() {
     for (label, module) in [
         ("synchronised 1x1 instructions on 6 engines", programs::synchronised(n)),
         ("loop with one 1x1 instruction", one_in_a_loop(n as i64)),
+        ("branches, registers, register_ap, loops", programs::controlled(n, false)),
+        ("the same on queues that wait for each other", programs::controlled(n, true)),
     ] {
         for (name, schedule) in [("window", Schedule::Window), ("reference", Schedule::Reference)] {
-            let best = (0..RUNS).map(|_| run(&module, schedule)).fold(f64::INFINITY, f64::min);
-            println!("{n} x {label:44} {name:10} {:6.2} M instructions/s", n as f64 / best / 1e6);
+            let best = (0..RUNS).map(|_| run(&module, schedule, &[])).min_by(|a, b| a.seconds.total_cmp(&b.seconds));
+            let Some(best) = best else { continue };
+            println!(
+                "{} x {label:44} {name:10} {:6.2} M instructions/s, {:6.1} ns per tick",
+                best.instructions,
+                best.instructions as f64 / best.seconds / 1e6,
+                best.seconds * 1e9 / best.ticks as f64
+            );
         }
     }
+    observers(n);
 }
 
-fn run(module: &Module, schedule: Schedule) -> f64 {
-    let Ok(mut sim) = Simulator::builder().schedule(schedule).threads(1).build() else { return f64::NAN };
+/// What checkers cost when they are off: the code without observers is compiled apart, so what is left is one test per
+/// tick of whether there are any. It is timed alone, and set against the shortest ticks, those of a loop with one
+/// instruction. For comparison, the same loop with every checker on.
+fn observers(n: usize) {
+    let module = one_in_a_loop(n as i64);
+    let best = |checks: &[Check]| {
+        (0..RUNS).map(|_| run(&module, Schedule::Window, checks)).min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+    };
+    let tests = 100_000_000u32;
+    let nobody: Option<Box<u64>> = None;
+    let start = Instant::now();
+    for _ in 0..tests {
+        if black_box(&nobody).is_some() {
+            black_box(0);
+        }
+    }
+    let test = start.elapsed().as_secs_f64() * 1e9 / f64::from(tests);
+    let (Some(off), Some(on)) = (best(&[]), best(Check::ALL)) else { return };
+    let tick = off.seconds * 1e9 / off.ticks as f64;
+    println!(
+        "checkers off: one test of {test:.2} ns per tick of {tick:.1} ns = {:.2} %; all checkers on: {:.1} times as long",
+        test / tick * 100.0,
+        on.seconds / off.seconds
+    );
+}
+
+struct Took {
+    seconds: f64,
+    instructions: u64,
+    ticks: u64,
+}
+
+fn run(module: &Module, schedule: Schedule, checks: &[Check]) -> Took {
+    let nothing = Took { seconds: f64::NAN, instructions: 0, ticks: 1 };
+    let sim = Simulator::builder().schedule(schedule).threads(1).checks(checks.iter().copied()).build();
+    let Ok(mut sim) = sim else { return nothing };
     if let Err(e) = sim.load(module) {
         eprintln!("{e}");
-        return f64::NAN;
+        return nothing;
     }
     let zeros = vec![0; sim.tensors()[0].bytes as usize];
     if let Err(e) = sim.bind("cells", &zeros) {
         eprintln!("{e}");
     }
     let start = Instant::now();
-    if let Err(e) = sim.run() {
+    let ended = sim.run();
+    let seconds = start.elapsed().as_secs_f64();
+    // What checkers find is not the question here.
+    if let Err(e) = &ended
+        && checks.is_empty()
+    {
         eprintln!("{e}");
-        return f64::NAN;
+        return nothing;
     }
-    start.elapsed().as_secs_f64()
+    sim.summary().map_or(nothing, |s| Took { seconds, instructions: s.stats.instructions, ticks: s.stats.ticks.max(1) })
 }
 
 fn one_in_a_loop(trips: i64) -> Module {

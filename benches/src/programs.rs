@@ -1,9 +1,9 @@
 //! Generated programs: many tiny synchronised instructions whose data crosses engines.
 
 use birsim_engine::ir::{
-    AddressSpace, ApPair, Arch, Axis, Block, Engine, Expr, Extra, Function, Instruction, Location, LocationSet,
-    MemoryType, Module, Opcode, Operand, PhysicalAp, Storage, SyncKind, TensorKind, UpdateMode, UpdateRef, Value,
-    WaitMode, WaitRef,
+    AddressSpace, ApPair, Arch, Axis, Block, BranchCompare, Engine, Expr, Extra, Function, ImmValue, Instruction,
+    Location, LocationSet, MemoryType, Module, Opcode, Operand, PhysicalAp, RegisterAp, RegisterDecl, Storage,
+    SyncKind, TensorKind, UpdateMode, UpdateRef, Value, WaitMode, WaitRef,
 };
 use birsim_kernels::Dtype;
 use birsim_kernels::alu::AluOp;
@@ -119,6 +119,86 @@ pub fn repeat(name: &str, trips: i64, body: Vec<Instruction>) -> Instruction {
         Instruction::new(format!("L-{name}"), Opcode::Loop, Engine::All).with("LoopAxis", Value::Axis(Box::new(axis)));
     l.blocks.push(block(&format!("L-{name}-body"), body));
     l
+}
+
+/// A copy of one element between cells, from the element that a register names.
+fn fetch(name: &str, register: &str, to: i64) -> Instruction {
+    let mut i = Instruction::new(name, Opcode::TensorCopy, Engine::Pool);
+    i.ins.push(Operand::RegisterAp(RegisterAp {
+        dtype: Dtype::Float32,
+        memsetref: "cells_set".into(),
+        memref: String::new(),
+        ap: vec![ApPair { step: 1, num: 1 }, ApPair { step: 1, num: 1 }],
+        regref: None,
+        is_regloc_offset: false,
+        reg_ap_offset: Some(register.into()),
+        const_ap_offset: 0,
+        reg_sub_tensor_id: None,
+        const_sub_tensor_id: -1,
+        extra: Extra::new(),
+    }));
+    i.outs.push(cell("cells", to));
+    i
+}
+
+fn register(name: &str) -> Storage {
+    Storage::Register(RegisterDecl {
+        name: name.into(),
+        num_physical_regs: 1,
+        engine: Engine::All,
+        dtype: Dtype::Int32,
+        reg_id: -1,
+        extra: Extra::new(),
+    })
+}
+
+fn reg(name: &str) -> Operand {
+    Operand::Register { dtype: Dtype::Int32, regref: name.into(), extra: Extra::new() }
+}
+
+fn number(value: i128) -> Operand {
+    Operand::Imm { dtype: Dtype::Int32, value: ImmValue::Int(value), extra: Extra::new() }
+}
+
+fn alu(name: &str, op: AluOp, to: &str, from: &str, by: i128) -> Instruction {
+    let mut i = Instruction::new(name, Opcode::RegisterAlu, Engine::Sp).with("op", Value::named(op));
+    i.ins = vec![reg(from), number(by)];
+    i.outs.push(reg(to));
+    i
+}
+
+/// About `n` instructions of control: a block that branches back to itself, and inside it a counter, an address made of
+/// it, a copy through that address, a structured loop of two trips, and the branch: 7 instructions per round. `queued`
+/// puts them on queues that wait for each other; else they run in list order.
+pub fn controlled(n: usize, queued: bool) -> Module {
+    let rounds = (n / 7).max(1) as i128;
+    let mut start = Instruction::new("start", Opcode::RegisterMove, Engine::All);
+    start.ins.push(number(0));
+    start.outs.push(reg("count"));
+    let mut count = alu("count", AluOp::Add, "count", "count", 1);
+    let mut address = alu("address", AluOp::BitwiseAnd, "address", "count", 63);
+    let mut copy = fetch("copy", "address", 7);
+    let inner = repeat("i", 2, vec![step("inner".into(), Engine::Dve, cell("cells", 7), cell("cells", 8), 0.5)]);
+    let mut again = Instruction::new("again", Opcode::CompareAndBranch, Engine::Sp)
+        .with("comp_op", Value::named(BranchCompare::LtImm))
+        .with("on_true", "round")
+        .with("on_false", "end");
+    again.ins = vec![reg("count"), number(rounds)];
+    let mut body = Vec::new();
+    if queued {
+        count.sync.on_update.push(signal(1));
+        address.sync.on_update.push(signal(1));
+        copy.sync.on_wait.push(wait(1, 2));
+        let mut reset = Instruction::new("reset", Opcode::GroupResetSemaphores, Engine::All);
+        reset.set("sema_group", Value::Ints(vec![Expr::Const(1)]));
+        body.extend([count, address, copy, reset, inner, again]);
+    } else {
+        body.extend([count, address, copy, inner, again]);
+    }
+    let cells = tensor("cells", MemoryType::Sb, TensorKind::Internal, 1, 64);
+    let mut m = module(vec![cells, register("count"), register("address")], vec![start]);
+    m.functions[0].blocks.extend([block("round", body), block("end", Vec::new())]);
+    m
 }
 
 /// `n` instructions over six engines. Engine e's k-th instruction updates its own cell; every third one reads the cell of

@@ -102,6 +102,54 @@ fn an_instruction_may_be_allowed_to_read_unwritten_memory() {
     );
 }
 
+#[test]
+fn provenance_is_cleared_per_trip_of_loops_that_count_at_run_time() {
+    // Trip 0 writes the left half of s; trip 1 reads all of it.
+    let half = |t: &T| part(t, 0, &[[4, 2], [1, 2]]);
+    let at = |mut i: Json, trip: i64| {
+        i["predicates"] = json!([{"op": "eq", "expr": {"kind": "AffExprKind", "c": -trip,
+            "terms": [{"idx": {"kind": "IntRuntimeValueKind", "regref": "t"}, "coeff": 1}]}}]);
+        i
+    };
+    let body = || {
+        let count =
+            inst("count", "RegisterAlu", "ALL", json!([reg("t"), imm(1)]), json!([reg("t")]), json!({"op": "add"}));
+        let less =
+            inst("less", "RegisterAlu", "ALL", json!([reg("w"), imm(1)]), json!([reg("w")]), json!({"op": "subtract"}));
+        vec![at(copy("left", half(&X), half(&S)), 0), at(copy("out", all(&S), all(&O)), 1), count, less]
+    };
+    let set =
+        |r: &str, v: i64| inst(&format!("set-{r}"), "RegisterMove", "ALL", json!([imm(v)]), json!([reg(r)]), json!({}));
+    let run = |l: Json| {
+        let mut records = storage();
+        records.extend([register("t"), register("w")]);
+        let (_, s) = check(Check::Uninit, records, vec![set("t", 0), set("w", 2), l]);
+        findings(&s)
+    };
+    let found = |tail: &str| {
+        [format!(
+            "uninit: out reads memory of s (SB) that nothing wrote: partition 0, bytes 8..16; it was written in part {tail}"
+        )]
+    };
+    let blocks = || json!([{"name": "body", "instructions": body()}]);
+    let w = json!({"kind": "IntRuntimeValueKind", "regref": "w"});
+    let while_ = json!({"name": "l", "opcode": "DoWhile", "engine": "ALL", "ins": [], "outs": [], "cond": w, "blocks": blocks()});
+    assert_eq!(run(while_), found("in an earlier trip"));
+    let ub = json!({"kind": "AffExprKind", "c": 0, "terms": [{"idx": w, "coeff": 1}]});
+    let axis = |ub: Json| json!({"name": "k", "lb": 0, "ub": ub, "stride": 1});
+    let dynamic = json!({"name": "l", "opcode": "DynamicForLoop", "engine": "ALL", "ins": [], "outs": [],
+        "DynamicForLoopAxis": axis(ub), "blocks": blocks()});
+    assert_eq!(run(dynamic), found("in an earlier trip"));
+    // A static loop keeps it.
+    let fixed = json!({"name": "l", "opcode": "Loop", "engine": "ALL", "ins": [], "outs": [], "LoopAxis": axis(json!(2)),
+        "blocks": blocks()});
+    assert_eq!(run(fixed), found("by left"));
+}
+
+fn imm(value: i64) -> Json {
+    json!({"kind": "imm_value", "dtype": "int32", "value": value})
+}
+
 /// A table in DRAM, and row numbers.
 const D: T = T("d", "Internal", "DRAM", "float32", 4, 4);
 const U: T = T("u", "ExternalInput", "DRAM", "uint32", 1, 2);

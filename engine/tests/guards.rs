@@ -70,6 +70,85 @@ fn fault_34_a_capacity_error_lists_the_live_tensors() {
     );
 }
 
+#[test]
+fn alignment_rules_hold_when_asked_for() {
+    let program = |ty: &'static str, base: u64, addr: u64| {
+        let mut r = T("x", "Internal", ty, "float32", 4, 8).record();
+        let l = &mut r["memorylocations"][0];
+        (l["base"], l["addr"], l["allocated"]) = (json!(base), json!(addr), json!(true));
+        module(vec![r], vec![])
+    };
+    let load = |strict: bool, m: &Json| loaded(Simulator::builder().strict(strict), m).err();
+    for (ty, base, addr, text, value) in [
+        ("SB", 33, 0, "an on-chip tensor starts in a partition that is a multiple of 32", "partition 33"),
+        ("PSUM", 8, 0, "an on-chip tensor starts in a partition that is a multiple of 32", "partition 8"),
+        ("SB", 32, 6, "a tensor of float32 starts at a multiple of 4 bytes", "byte 6"),
+        ("DRAM", 0, 2, "a tensor of float32 starts at a multiple of 4 bytes", "byte 2"),
+    ] {
+        let m = program(ty, base, addr);
+        assert!(load(false, &m).is_none(), "{ty} {base} {addr}");
+        let e = load(true, &m).unwrap();
+        assert_eq!((e.code(), e.what(), e.place().tensor.as_deref()), (Code::S018, text, Some("x")));
+        assert_eq!(e.received_value(), Some(format!("{value}; live tensors (0 bytes per partition): none").as_str()));
+    }
+    for (ty, base, addr) in [("SB", 96, 4), ("PSUM", 64, 2048), ("DRAM", 0, 12)] {
+        assert!(load(true, &program(ty, base, addr)).is_none(), "{ty} {base} {addr}");
+    }
+}
+
+#[test]
+fn aliases_and_pointers_are_other_names_of_a_memory() {
+    const A: T = T("a", "Internal", "DRAM", "float32", 1, 4);
+    const B: T = T("b", "Internal", "DRAM", "float32", 1, 2);
+    const O: T = T("o", "ExternalOutput", "DRAM", "float32", 1, 4);
+    let fill = |t: &T, bits: u32| {
+        inst(t.0, "Memset", "DVE", json!([]), json!([all(t)]), json!({"mode": "Const", "constant": bits}))
+    };
+    // All of `a` is 1, then `b` is 2; `o` is what `a` holds in the end.
+    let result = |key: &str, value: Json| {
+        let mut b = B.record();
+        b["memorylocations"][0][key] = value;
+        let list = vec![fill(&A, 0x3F80_0000), fill(&B, 0x4000_0000), copy("c", all(&A), all(&O))];
+        let (mut sim, _) = run(&module(vec![A.record(), b, O.record()], list)).unwrap();
+        floats(&mut sim, "o")
+    };
+    let (one, both) = ([1.0; 4], [2.0, 2.0, 1.0, 1.0]);
+    // Bit 1 of the kind says "may", which leaves two memories; 3 says "must".
+    assert_eq!(result("alias", json!([["a_set", "a", 3]])), both);
+    assert_eq!(result("alias", json!([["a", 3]])), both);
+    assert_eq!(result("alias", json!([["a", 1]])), one);
+    assert_eq!(result("pointer_ref_memloc", json!("a")), both);
+    let mut wide = A.record();
+    wide["memorylocations"][0]["alias"] = json!([["b", 3]]);
+    let e = run(&module(vec![wide, B.record()], vec![])).err().unwrap();
+    assert_eq!((e.code(), e.what()), (Code::J013, "an alias is larger than the memory it names"));
+}
+
+#[test]
+fn overlaps_are_real_in_physical_memory_only() {
+    const A: T = T("a", "Internal", "SB", "float32", 1, 4);
+    const B: T = T("b", "Internal", "SB", "float32", 1, 4);
+    const O: T = T("o", "ExternalOutput", "DRAM", "float32", 1, 4);
+    let at = |t: &T, addr: u64| {
+        let mut r = t.record();
+        (r["memorylocations"][0]["addr"], r["memorylocations"][0]["allocated"]) = (json!(addr), json!(true));
+        r
+    };
+    let fill = |t: &T, bits: u32| {
+        inst(t.0, "Memset", "DVE", json!([]), json!([all(t)]), json!({"mode": "Const", "constant": bits}))
+    };
+    let result = |mode: MemMode| {
+        let list = vec![fill(&A, 0x3F80_0000), fill(&B, 0x4000_0000), copy("c", all(&A), all(&O))];
+        let m = module(vec![at(&A, 0), at(&B, 8), O.record()], list);
+        let mut sim = loaded(Simulator::builder().mem_mode(mode), &m).unwrap();
+        sim.run().unwrap();
+        floats(&mut sim, "o")
+    };
+    assert_eq!(result(MemMode::Physical), [1.0, 1.0, 2.0, 2.0]);
+    assert_eq!(result(MemMode::Auto), [1.0, 1.0, 2.0, 2.0], "every on-chip location is placed");
+    assert_eq!(result(MemMode::Symbolic), [1.0; 4]);
+}
+
 const I1: T = T("i1", "ExternalInput", "SB", "float32", 1, 2);
 const W1: T = T("w1", "ExternalInput", "SB", "float32", 1, 1);
 const PS: T = T("ps", "ExternalOutput", "PSUM", "float32", 1, 8);

@@ -508,6 +508,26 @@ fn an_nki_kernel_is_expanded_in_place() {
 }
 
 #[test]
+fn the_end_of_an_nki_kernel_is_a_return() {
+    // It wipes the semaphores; the kernel's own updates follow. A call that ends without Return leaves them.
+    let after = |mut i: Instruction| {
+        i.sync.on_update.push(signal(2));
+        let list = vec![signalling(count("P", 0), signal(1)), i];
+        let mut m = program(r(), list);
+        let g = function("g", vec![block("G", vec![on_formal("A", 4)])]);
+        m.nki_functions.push(g);
+        let mut done = Done::with(&m, Schedule::Window);
+        assert!(done.outcome.is_ok());
+        let world = done.sim.world_mut().unwrap();
+        world.query::<&birsim_engine::world::SemValue>().iter(world).map(|s| s.0).collect::<Vec<_>>()[1..3].to_vec()
+    };
+    let mut k = plain("K", Opcode::NKIKernel).with("func", "g");
+    k.set("func_args", Value::Map(vec![("f_set".into(), "cells_set".into())]));
+    assert_eq!(after(k), [0, 1]);
+    assert_eq!(after(call("C", "g", "cells")), [1, 1]);
+}
+
+#[test]
 fn program_order_ignores_waits() {
     let m = program(r(), vec![waiting(count("A", 0), wait(3, 1)), on("B", Engine::Pool, 0)]);
     let mut sim = Simulator::builder().threads(1).order(Order::Program).build().unwrap();

@@ -20,7 +20,7 @@ type Outcome = Result<Seen, Stop>;
 
 fn sets(m: &Module) -> Vec<(String, String, String, u64)> {
     let mut out = Vec::new();
-    for f in &m.functions {
+    for f in m.functions.iter().chain(&m.nki_functions) {
         for s in &f.allocations {
             let Storage::Set(set) = s else { continue };
             if f.arguments.contains(&set.name) {
@@ -84,7 +84,7 @@ fn started(m: &Module, physical: bool) -> Plain<'_> {
 fn finished(m: &Module, p: &Plain) -> Outcome {
     let tensors = sets(m).into_iter().map(|(f, set, ..)| (set.clone(), p.tensor(&f, &set))).collect();
     let mut registers = BTreeMap::new();
-    for f in &m.functions {
+    for f in m.functions.iter().chain(&m.nki_functions) {
         for s in &f.allocations {
             if let Storage::Register(r) = s {
                 registers.insert(r.name.clone(), p.register(f, &r.name) as u64);
@@ -174,6 +174,9 @@ const FEATURES: &[&str] = &[
     "op EventSemaphore",
     "op Drain",
     "op Call",
+    "op NKIKernel",
+    "block argument",
+    "second update",
     "op Return",
     "op Exit",
     "op Break",

@@ -1,5 +1,5 @@
-//! Opt-in observers of a run: checkers, dumps and the trace. A world without them has no [`Hooks`] resource, and an
-//! instruction pays one test for that.
+//! Opt-in observers of a run: checkers, dumps and the trace. A run without them has no [`Hooks`], and a tick pays one
+//! test for that.
 //!
 //! Observers see every executed instruction in issue order, DMA descriptors included. Issue order is an order the
 //! instructions could have run in one by one, so checkers and dumps work with every schedule; the trace names ticks and
@@ -20,7 +20,6 @@ use crate::exec::{Cx, Execute, Machine};
 use crate::memory::effects::{Effect, effects};
 use crate::world::{Diagnostic, Indexed, LocationMeta, Placement, Program};
 use crate::{Code, Error, Result};
-use bevy_ecs::prelude::Resource;
 
 birsim_kernels::named_enum! {
     /// An opt-in checker.
@@ -91,12 +90,14 @@ pub trait Checker: Send + Sync {
     fn passed(&mut self, _: &Machine, _: u32) {}
     /// An instruction that owns blocks makes its updates, because they have ended.
     fn released(&mut self, _: &Program, _: u32) {}
+    /// A loop begins another trip that clears the provenance of written memory.
+    fn new_trip(&mut self) {}
     /// Looks at the end of the run.
     fn finish(&mut self, _: &Program, _: &[&Placement], _: &mut Vec<Finding>) {}
 }
 
 /// The observers of a run.
-#[derive(Resource, Default)]
+#[derive(Default)]
 pub struct Hooks {
     checkers: Vec<Box<dyn Checker>>,
     trace: Option<TraceSink>,
@@ -148,6 +149,11 @@ impl Hooks {
         self.checkers.iter_mut().for_each(|c| c.released(program, row));
     }
 
+    /// A loop whose trips are settled at run time begins another one.
+    pub fn new_trip(&mut self) {
+        self.checkers.iter_mut().for_each(|c| c.new_trip());
+    }
+
     /// Ends a run: remaining findings are added to `diagnostics`.
     pub fn finish(&mut self, program: &Program, places: &[&Placement], diagnostics: &mut Vec<Diagnostic>) {
         let mut found = Vec::new();
@@ -176,20 +182,20 @@ pub fn verdict(program: &Program, diagnostics: &[Diagnostic]) -> Option<Error> {
 
 /// Runs an instruction under the eyes of the observers, when there are any.
 pub fn run(cx: &mut Cx, execute: Execute) -> Result<()> {
-    let Some(hooks) = cx.m.hooks.take() else { return execute(cx) };
+    let Some(mut hooks) = cx.m.run.hooks.take() else { return execute(cx) };
     let list = match effects(cx) {
         Ok(list) => list,
         Err(e) => {
-            cx.m.hooks = Some(hooks);
+            cx.m.run.hooks = Some(hooks);
             return Err(e);
         }
     };
     cx.m.run.indexed.clear();
     hooks.look(cx, &list, false);
     // Instructions inside this one are observed too.
-    cx.m.hooks = Some(hooks);
+    cx.m.run.hooks = Some(hooks);
     let outcome = execute(cx);
-    let Some(hooks) = cx.m.hooks.take() else { return outcome };
+    let Some(mut hooks) = cx.m.run.hooks.take() else { return outcome };
     if outcome.is_ok() {
         hooks.look(cx, &list, true);
         if let Some(sink) = &hooks.trace {
@@ -197,7 +203,7 @@ pub fn run(cx: &mut Cx, execute: Execute) -> Result<()> {
         }
         hooks.dumps.iter_mut().for_each(|d| d.look(cx));
     }
-    cx.m.hooks = Some(hooks);
+    cx.m.run.hooks = Some(hooks);
     outcome.and_then(|()| mark_indexed(cx))
 }
 
@@ -218,9 +224,9 @@ fn mark_indexed(cx: &mut Cx) -> Result<()> {
 
 /// Tells the observers, when there are any, of an instruction that touches no memory.
 pub fn passed(m: &mut Machine, row: u32) {
-    let Some(hooks) = m.hooks.take() else { return };
+    let Some(mut hooks) = m.run.hooks.take() else { return };
     hooks.checkers.iter_mut().for_each(|c| c.passed(m, row));
-    m.hooks = Some(hooks);
+    m.run.hooks = Some(hooks);
 }
 
 /// Bytes of a location that an arena byte range covers, for messages: `partition p, bytes a..b`.

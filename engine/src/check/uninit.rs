@@ -11,7 +11,10 @@ const WRITERS: usize = 4;
 #[derive(Default)]
 pub(super) struct Uninit {
     reported: HashSet<u32>,
+    /// Writers of this trip.
     writers: HashMap<u32, Vec<u32>>,
+    /// What was written in trips before.
+    before: HashSet<u32>,
 }
 
 impl Uninit {
@@ -24,6 +27,7 @@ impl Uninit {
                 let names: Vec<&str> = w.iter().map(|p| s.m.program.insts[*p as usize].name.as_ref()).collect();
                 format!("; it was written in part by {}", names.join(", "))
             }
+            None if self.before.contains(&e.location) => "; it was written in part in an earlier trip".to_string(),
             None if any => "; it was bound in part".to_string(),
             None => String::new(),
         };
@@ -46,6 +50,10 @@ impl Uninit {
 impl Checker for Uninit {
     fn name(&self) -> &'static str {
         "uninit"
+    }
+
+    fn new_trip(&mut self) {
+        self.before.extend(self.writers.drain().map(|(location, _)| location));
     }
 
     fn before(&mut self, s: &Scene, found: &mut Vec<Finding>) {

@@ -131,11 +131,7 @@ impl Flow<'_> {
             Control::Break => self.pc.next = Next::Break,
             Control::Return => {
                 self.pc.next = Next::Return;
-                // The whole bank is wiped (ruling D41).
-                if self.settings.profile.return_semaphores == ReturnSemaphores::Wipe {
-                    self.semaphores.fill(SemValue(0));
-                    self.touched.fill(Touched(false));
-                }
+                self.wipe();
             }
             Control::Exit => {
                 self.pc.next = Next::Exit;
@@ -155,6 +151,14 @@ impl Flow<'_> {
             _ => {}
         }
         Ok(true)
+    }
+
+    /// A Return wipes the whole bank of semaphores (ruling D41).
+    fn wipe(&mut self) {
+        if self.settings.profile.return_semaphores == ReturnSemaphores::Wipe {
+            self.semaphores.fill(SemValue(0));
+            self.touched.fill(Touched(false));
+        }
     }
 
     /// The segment's engines are done and its join, if any, has executed: go on.
@@ -311,6 +315,7 @@ impl Flow<'_> {
                 let Some(top) = self.pc.frames.last_mut() else { return Ok(()) };
                 top.kind = FrameKind::Loop { axis, value: next, ub, stride, once };
                 top.position = 0;
+                self.new_trip(row);
                 self.again()
             }
             FrameKind::DoWhile => {
@@ -321,6 +326,7 @@ impl Flow<'_> {
                 if let Some(top) = self.pc.frames.last_mut() {
                     top.position = 0;
                 }
+                self.new_trip(row);
                 self.again()
             }
             FrameKind::Function { .. } if self.pc.frames.len() == 1 => {
@@ -328,6 +334,16 @@ impl Flow<'_> {
                 Ok(())
             }
             FrameKind::Function { .. } => self.pop(),
+        }
+    }
+
+    /// Loops whose trips are settled at run time clear the provenance of written memory between trips (seed 1, 1.2, 1.3).
+    fn new_trip(&mut self, row: u32) {
+        let opcode = self.program.insts[row as usize].opcode;
+        if matches!(opcode, Opcode::DoWhile | Opcode::DynamicForLoop)
+            && let Some(hooks) = self.run.hooks.as_deref_mut()
+        {
+            hooks.new_trip();
         }
     }
 
@@ -349,6 +365,10 @@ impl Flow<'_> {
             self.pc.finished = true;
             self.pc.exited = true;
             return Ok(());
+        }
+        if self.program.insts[frame.row as usize].opcode == Opcode::NKIKernel {
+            // Its expansion ends with a Return of its own (seed 1, 6.2), which wipes the bank (ruling D41).
+            self.wipe();
         }
         self.publish.push(frame.row);
         self.pc.block = frame.block;

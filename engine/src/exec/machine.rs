@@ -34,8 +34,6 @@ pub struct Machine<'w> {
     pub settings: &'w Settings,
     /// Run state.
     pub run: &'w mut Run,
-    /// Observers, when there are any.
-    pub hooks: Option<&'w mut crate::check::Hooks>,
 }
 
 /// Register values as expressions and branches see them.

@@ -89,7 +89,8 @@ impl Simulator {
             MemMode::Physical => true,
             MemMode::Auto => all_allocated(module),
         };
-        let (compiler, program) = Compiler::new(module, Layout::new(target.sizes(), physical, o.rules()), o.order)?;
+        let layout = Layout { strict: o.strict, ..Layout::new(target.sizes(), physical, o.rules()) };
+        let (compiler, program) = Compiler::new(module, layout, o.order)?;
         let mut world = World::new();
         let settings = Settings {
             profile: o.rules(),
@@ -177,15 +178,15 @@ impl Simulator {
             points.push(Point::new(location as u32, bytes, tensor, instruction, (name, n)));
         }
         let hooks = Hooks::new(&o.all_checks(), o.trace.clone(), points);
-        if let (Some(core), Some(hooks)) = (&mut self.core, hooks) {
-            core.world.insert_resource(hooks);
+        if let Some(core) = &mut self.core {
+            core.world.resource_mut::<Run>().hooks = hooks.map(Box::new);
         }
         Ok(())
     }
 
     /// Values taken at the points asked for with [`Builder::dump`], as far as they were reached.
     pub fn dumps(&self) -> Vec<Dump> {
-        let hooks = self.core.as_ref().and_then(|c| c.world.get_resource::<Hooks>());
+        let hooks = self.core.as_ref().and_then(|c| c.world.resource::<Run>().hooks.as_ref());
         hooks.map_or_else(Vec::new, |h| h.dumps().cloned().collect())
     }
 

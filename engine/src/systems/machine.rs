@@ -1,7 +1,6 @@
 //! The components an instruction may touch, as one system parameter.
 
 use super::{column, slice, table};
-use crate::check::Hooks;
 use crate::exec::Machine;
 use crate::memory::ArenaMem;
 use crate::world::*;
@@ -17,7 +16,6 @@ pub(crate) struct MachineParam<'w, 's> {
     program: Res<'w, Program>,
     settings: Res<'w, Settings>,
     run: ResMut<'w, Run>,
-    hooks: Option<ResMut<'w, Hooks>>,
     arenas: Query<'w, 's, ArenaState>,
     locations: Query<'w, 's, (&'static Placement, &'static mut LocationState)>,
     engines: Query<'w, 's, EngineState>,
@@ -54,7 +52,6 @@ impl MachineParam<'_, '_> {
             fires: column!(triggers),
             settings: &self.settings,
             run: &mut self.run,
-            hooks: self.hooks.as_deref_mut(),
         }))
     }
 }

@@ -1,7 +1,6 @@
 //! Stage 5: publishes semaphore and event updates in issue order, then lets control go on.
 
 use super::{column, slice, table};
-use crate::check::Hooks;
 use crate::control::ProgramCounter;
 use crate::control::advance::{Flow, owns_updates};
 use crate::sync::deadlock::Standing;
@@ -22,7 +21,6 @@ pub(super) fn update(
     mut pc: ResMut<ProgramCounter>,
     mut run: ResMut<Run>,
     mut outbox: ResMut<Outbox>,
-    mut hooks: Option<ResMut<Hooks>>,
     mut publish: Local<Vec<u32>>,
     rows: Query<&SyncSet>,
     mut engines: Query<(&mut Cursor, &mut Status, &mut RegisterFile)>,
@@ -129,7 +127,7 @@ pub(super) fn update(
         return;
     }
     for row in publish.drain(..) {
-        if let Some(hooks) = hooks.as_deref_mut() {
+        if let Some(hooks) = run.hooks.as_deref_mut() {
             hooks.released(&program, row);
         }
         if let Err(e) = banks.publish(&program, &syncs[row as usize], &mut outbox.0) {

@@ -25,6 +25,8 @@ pub struct Layout {
     pub sizes: Sizes,
     /// Locations are views of shared SBUF, PSUM and DRAM arenas.
     pub physical: bool,
+    /// Alignment rules of the target hold too.
+    pub strict: bool,
     /// Size of every arena; the first three are SBUF, PSUM and DRAM in physical mode.
     pub arenas: Vec<u64>,
     /// Placement of every location.
@@ -52,6 +54,7 @@ impl Layout {
         Layout {
             sizes,
             physical,
+            strict: false,
             arenas,
             placements: Vec::new(),
             symbolic: [0; 8],
@@ -73,6 +76,9 @@ impl Layout {
         };
         let base = loc.base.unsigned_abs();
         let rules = PlaceRules::of(&self.profile);
+        if self.strict && loc.allocated {
+            self.aligned(set, loc)?;
+        }
         if self.physical && loc.allocated {
             let on_chip = match loc.ty {
                 MemoryType::Sb => {
@@ -151,6 +157,29 @@ impl Layout {
             bank_offset,
             rules,
         })
+    }
+}
+
+/// Partitions that on-chip operands start at are multiples of this (`bir-model.md` 3).
+const QUADRANT: u64 = 32;
+
+impl Layout {
+    /// Where the target lets a tensor start. The documented simulator does not look, so it is asked for (`strict`).
+    fn aligned(&self, set: &ir::LocationSet, loc: &ir::Location) -> Result<()> {
+        let on_chip = matches!(loc.ty, MemoryType::Sb | MemoryType::Psum);
+        if on_chip && !loc.base.unsigned_abs().is_multiple_of(QUADRANT) {
+            return Err(Error::new(Code::S018, "an on-chip tensor starts in a partition that is a multiple of 32")
+                .received(format!("partition {}", loc.base)));
+        }
+        let size = set.dtype.size() as u64;
+        if !loc.addr.is_multiple_of(size) {
+            return Err(Error::new(
+                Code::S018,
+                format!("a tensor of {} starts at a multiple of {size} bytes", set.dtype),
+            )
+            .received(format!("byte {}", loc.addr)));
+        }
+        Ok(())
     }
 }
 

@@ -171,6 +171,8 @@ pub struct Run {
     pub dynamic: Vec<crate::exec::Resolved>,
     /// What indices chose in the running instruction; filled for observers only.
     pub indexed: Vec<Indexed>,
+    /// Observers, when there are any.
+    pub hooks: Option<Box<crate::check::Hooks>>,
     /// Sent and not yet received buffers.
     pub messages: std::collections::VecDeque<Message>,
     /// Messages for other cores, delivered at the end of the round.

@@ -42,7 +42,7 @@ macro_rules! codes {
 }
 
 // F: files and command line. J: module text and structure. K: KLR. S: faults of the simulated program.
-// U: not modelled. B: defects of birsim. Numbers are never reused.
+// U: not modelled. B: defects of birsim. Numbers are never reused: S011 is gone.
 codes! {
     F001 Invalid "file cannot be read",
         rule: "every file named on the command line or in the module must exist and be readable",
@@ -155,9 +155,6 @@ codes! {
     S010 Fault "dynamic bound is not a single register term",
         rule: "Only scalar values supported in Dynamic For Loop upper bound expressions currently (1910)",
         advice: "write the upper bound as constant + coefficient * register";
-    S011 Fault "register access",
-        rule: "registers are read and written with their declared width and file",
-        advice: "check the register declaration";
     S012 Fault "write to an induction variable",
         rule: "the body of a loop does not write its induction variable",
         advice: "use another register";

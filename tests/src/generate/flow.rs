@@ -62,7 +62,7 @@ impl Generator {
                     let (yes, no, end) = (self.name("B"), self.name("B"), self.name("B"));
                     let falls = self.rng.chance(30);
                     list.push(self.branch(&yes, if falls { "" } else { &no }));
-                    blocks.push(block(&label, std::mem::take(&mut list)));
+                    blocks.push(self.closed(&label, std::mem::take(&mut list)));
                     // Falling through leads to the block that follows.
                     let (first, second) = if falls { (&no, &yes) } else { (&yes, &no) };
                     let mut one = self.segment();
@@ -74,13 +74,19 @@ impl Generator {
                     blocks.push(block(first, one));
                     let two = self.segment();
                     blocks.push(block(second, two));
+                    if self.rng.chance(60) {
+                        self.receives(&end, first, second);
+                    }
                     label = end;
                 }
                 7 => {
                     // A loop made of branches.
                     list.push(self.set("w0", 0));
-                    blocks.push(block(&label, std::mem::take(&mut list)));
-                    label = self.name("B");
+                    blocks.push(self.closed(&label, std::mem::take(&mut list)));
+                    let before = std::mem::replace(&mut label, self.name("B"));
+                    if self.rng.chance(60) {
+                        self.receives(&label.clone(), &before, &label);
+                    }
                     let mut body = self.segment();
                     body.push(self.alu(AluOp::Add, "w0", reg("w0"), imm(1), Engine::All));
                     let limit = imm(i128::from(1 + self.rng.below(3)));
@@ -93,14 +99,38 @@ impl Generator {
                         &label,
                         "",
                     ));
-                    blocks.push(block(&label, body));
+                    blocks.push(self.closed(&label, body));
                     label = self.name("B");
                 }
-                _ => list.push(Instruction::new(self.name("barrier"), Opcode::AllEngineBarrier, Engine::All)),
+                _ => {
+                    let mut barrier = Instruction::new(self.name("barrier"), Opcode::AllEngineBarrier, Engine::All);
+                    if self.rng.chance(50) {
+                        barrier.sync.on_update = vec![update(SyncKind::Semaphore, 230, UpdateMode::SemWrImm, 7)];
+                        barrier.sync.second_update = vec![update(SyncKind::Semaphore, 230, UpdateMode::SemSubImm, 2)];
+                    }
+                    list.push(barrier);
+                }
             }
         }
-        blocks.push(block(&label, list));
+        blocks.push(self.closed(&label, list));
         blocks
+    }
+
+    /// A block, with the arguments that were promised to its name.
+    fn closed(&mut self, label: &str, list: Vec<Instruction>) -> Block {
+        let arguments = self.arguments.take_if(|(name, _)| name == label);
+        Block { arguments: arguments.map(|(_, a)| a).unwrap_or_default(), ..block(label, list) }
+    }
+
+    /// Promises arguments to a block with two predecessors: from the second one two registers change places.
+    fn receives(&mut self, label: &str, first: &str, second: &str) {
+        let numbers = [self.rng.below(9) - 4, self.rng.below(9) - 4];
+        let argument = |name: &str, k: usize, other: &str| BlockArgument {
+            name: name.into(),
+            incoming: vec![(imm(i128::from(numbers[k])), first.into()), (reg(other), second.into())],
+            extra: Extra::new(),
+        };
+        self.arguments = Some((label.into(), vec![argument("r0", 0, "r1"), argument("r1", 1, "r0")]));
     }
 
     pub(super) fn branch(&mut self, yes: &str, no: &str) -> Instruction {
@@ -196,6 +226,13 @@ impl Generator {
 
     pub(super) fn call(&mut self) -> Instruction {
         let (fi, fo) = self.rng.pick(&[("a", "o"), ("o", "a"), ("a", "a")]);
+        if self.rng.chance(35) {
+            let one = |formal: &str, actual: &str| Value::Map(vec![(formal.into(), format!("{actual}_set"))]);
+            return Instruction::new(self.name("kernel"), Opcode::NKIKernel, Engine::All)
+                .with("func", "kern")
+                .with("func_args", one("kfi_set", fi))
+                .with("func_outs", one("kfo_set", fo));
+        }
         let pairs = vec![("fi_set".to_string(), format!("{fi}_set")), ("fo_set".to_string(), format!("{fo}_set"))];
         Instruction::new(self.name("call"), Opcode::Call, Engine::All)
             .with("target", "sub")

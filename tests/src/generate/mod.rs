@@ -12,8 +12,8 @@ pub use sync::without;
 use crate::build::*;
 use crate::interpret::{Key, Plain};
 use birsim_engine::ir::{
-    Arch, Block, BranchCompare, Engine, Expr, Extra, Function, Instruction, Module, Opcode, Operand, Predicate,
-    PredicateOp, Queue, QueueType, SyncKind, UpdateMode, UpdateRef, Value, WaitMode, WaitRef,
+    Arch, Block, BlockArgument, BranchCompare, Engine, Expr, Extra, Function, Instruction, Module, Opcode, Operand,
+    Predicate, PredicateOp, Queue, QueueType, Storage, SyncKind, UpdateMode, UpdateRef, Value, WaitMode, WaitRef,
 };
 use birsim_kernels::alu::AluOp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,6 +84,8 @@ struct Generator {
     count: usize,
     waits: Vec<(String, usize)>,
     fault: Fault,
+    /// Arguments of a block that is still to come, with its name.
+    arguments: Option<(String, Vec<BlockArgument>)>,
 }
 
 const COMPUTE: [Engine; 2] = [Engine::Pool, Engine::Dve];
@@ -102,11 +104,15 @@ pub fn generate(seed: u64, physical: bool, fault: Fault) -> Generated {
         count: 0,
         waits: Vec::new(),
         fault: Fault::None,
+        arguments: None,
     };
     let queue = g.queue();
     g.module.queues.push(queue);
     g.function = 1;
     let sub = g.sub();
+    let kernel = g.sub();
+    let kernel = as_kernel(&g.module.functions[1], kernel);
+    g.module.nki_functions.push(kernel);
     g.function = 0;
     let mut first = vec![g.set("k3", 3)];
     for (r, v) in [("r0", 5), ("r1", -2), ("i0", 3)] {
@@ -130,6 +136,30 @@ pub fn generate(seed: u64, physical: bool, fault: Fault) -> Generated {
     g.module.functions[0].blocks = blocks;
     g.module.functions[1].blocks = sub;
     Generated { module: g.module, physical, waits: g.waits }
+}
+
+/// A body written for `sub` as a function of its own, `kern`: every name that belongs to `sub` gets another one.
+fn as_kernel(sub: &Function, blocks: Vec<Block>) -> Function {
+    let mut m = Module::new(Some(Arch::Gen3));
+    m.functions.push(Function { blocks, ..sub.clone() });
+    let mut text = birsim_engine::format::write(&m);
+    let sets = ["fi", "fo", "l"].map(|n| (n.to_string(), format!("k{n}")));
+    let of_sets = sets.clone().map(|(a, b)| (format!("{a}_set"), format!("{b}_set")));
+    let others = [("sub", "kern"), ("sk3", "kk3"), ("s0", "ks0"), ("sub-1", "kern-1"), ("sub-2", "kern-2")];
+    let others = others.map(|(a, b)| (a.to_string(), b.to_string()));
+    for (from, to) in sets.into_iter().chain(of_sets).chain(others) {
+        text = text.replace(&format!("\"{from}\""), &format!("\"{to}\""));
+    }
+    let mut m = birsim_engine::format::read(text.as_bytes()).expect("a renamed function reads");
+    let mut f = m.functions.remove(0);
+    for s in &mut f.allocations {
+        if let Storage::Set(set) = s
+            && set.name == "kl_set"
+        {
+            set.locations[0].addr = 1536;
+        }
+    }
+    f
 }
 
 /// Storage of both functions.

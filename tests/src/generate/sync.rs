@@ -95,7 +95,13 @@ impl Generator {
         let in_queues = self.rng.chance(40);
         let barriers = |g: &mut Self, list: &mut Vec<Instruction>| {
             for e in Engine::QUEUES {
-                list.push(Instruction::new(g.name("meet"), Opcode::AllEngineBarrier, e));
+                let mut meet = Instruction::new(g.name("meet"), Opcode::AllEngineBarrier, e);
+                // First lists act in queue order, second ones behind all of them.
+                if g.rng.chance(10) {
+                    meet.sync.on_update = vec![update(SyncKind::Semaphore, 231, UpdateMode::SemWrImm, queue(e) + 5)];
+                    meet.sync.second_update = vec![update(SyncKind::Semaphore, 231, UpdateMode::SemAddImm, 3)];
+                }
+                list.push(meet);
             }
         };
         let engine = if in_queues { Engine::Sp } else { Engine::All };
@@ -127,7 +133,7 @@ pub fn without(module: &Module, wait: &(String, usize)) -> Module {
         }
     }
     let mut m = module.clone();
-    m.functions.iter_mut().for_each(|f| walk(&mut f.blocks, wait));
+    m.functions.iter_mut().chain(&mut m.nki_functions).for_each(|f| walk(&mut f.blocks, wait));
     m
 }
 

@@ -34,10 +34,17 @@ impl<'a> Plain<'a> {
                     }
                 }
             }
-            Opcode::Call => {
-                let name = text(i, "target");
-                let callee = self.module.functions.iter().find(|g| g.name == name).expect("the callee exists");
-                let Some(Value::Map(pairs)) = i.field("arguments") else { unreachable!("calls bind") };
+            Opcode::Call | Opcode::NKIKernel => {
+                let kernel = i.opcode == Opcode::NKIKernel;
+                let name = text(i, if kernel { "func" } else { "target" });
+                let mut all = self.module.functions.iter().chain(&self.module.nki_functions);
+                let callee = all.find(|g| g.name == name).expect("the callee exists");
+                let keys: &[&str] = if kernel { &["func_args", "func_outs"] } else { &["arguments"] };
+                let mut pairs = Vec::new();
+                for key in keys {
+                    let Some(Value::Map(more)) = i.field(key) else { unreachable!("calls bind") };
+                    pairs.extend(more);
+                }
                 if self.calls > 0 {
                     return Err(("BIR-S013".into(), i.name.clone()));
                 }
@@ -48,6 +55,10 @@ impl<'a> Plain<'a> {
                 self.bindings = before;
                 if self.next != Next::Exit {
                     self.next = Next::Fall;
+                    // An expanded kernel ends with a Return.
+                    if kernel && out.is_ok() {
+                        self.semaphores.fill(0);
+                    }
                 }
                 out
             }

@@ -131,7 +131,7 @@ pub(super) fn place(space: u32, loc: &Location, byte: u64) -> Key {
 
 pub(super) fn find<'m>(module: &'m Module, physical: bool, function: &str, set: &str) -> (u32, &'m Location) {
     let mut own = 2;
-    for f in &module.functions {
+    for f in module.functions.iter().chain(&module.nki_functions) {
         for s in &f.allocations {
             let Storage::Set(LocationSet { name, locations, .. }) = s else { continue };
             own += 1;

@@ -92,7 +92,10 @@ impl<'a> Plain<'a> {
     /// Runs a list of blocks until control leaves it; `self.next` says where to when it is not the end.
     fn blocks(&mut self, f: &'a Function, list: &'a [Block]) -> Run<()> {
         let mut at = 0;
+        let mut from: Option<&str> = None;
         while let Some(b) = list.get(at) {
+            self.receive(f, b, from);
+            from = Some(&b.name);
             self.next = Next::Fall;
             self.block(f, b)?;
             match self.next.clone() {
@@ -108,6 +111,21 @@ impl<'a> Plain<'a> {
         Ok(())
     }
 
+    /// Block arguments take the values of the block that control comes from, all at once.
+    fn receive(&mut self, f: &'a Function, b: &'a Block, from: Option<&str>) {
+        let mut values = Vec::new();
+        for a in &b.arguments {
+            let value = a.incoming.iter().find(|(_, pred)| Some(pred.as_str()) == from);
+            let Some((value, _)) = value else { continue };
+            values.push((&a.name, self.scalar(f, value)));
+        }
+        for (name, v) in values {
+            self.seen("block argument");
+            let to = Operand::Register { dtype: Dtype::Int32, regref: name.clone(), extra: Default::default() };
+            self.set_register(f, &to, v);
+        }
+    }
+
     fn block(&mut self, f: &'a Function, b: &'a Block) -> Run<()> {
         let mut rest = b.instructions.as_slice();
         loop {
@@ -119,6 +137,7 @@ impl<'a> Plain<'a> {
             let Some(join) = rest.get(n) else { break };
             assert!(self.runnable(f, join), "{} waits for ever", join.name);
             self.issue(f, join)?;
+            self.second(join)?;
             rest = &rest[n + 1..];
             let leaves = !matches!(self.next, Next::Fall | Next::To(_)) && !join.blocks.is_empty();
             if self.next == Next::Exit || leaves {
@@ -149,10 +168,12 @@ impl<'a> Plain<'a> {
             }
             let heads: Vec<&Instruction> = queues.iter().filter_map(|q| q.last().copied()).collect();
             assert!(heads.iter().all(|i| joins(i) && i.opcode == heads[0].opcode), "no engine can go on");
-            for q in &mut queues {
-                if let Some(i) = q.pop() {
-                    self.issue(f, i)?;
-                }
+            let met: Vec<&Instruction> = queues.iter_mut().filter_map(Vec::pop).collect();
+            for i in &met {
+                self.issue(f, i)?;
+            }
+            for i in met {
+                self.second(i)?;
             }
             if self.next == Next::Exit {
                 return Ok(());
@@ -204,6 +225,15 @@ impl<'a> Plain<'a> {
             self.update(&b.sync.on_update).map_err(here)?;
         }
         Ok(())
+    }
+
+    /// What a barrier does when all engines have met.
+    fn second(&mut self, i: &Instruction) -> Run<()> {
+        if i.sync.second_update.is_empty() {
+            return Ok(());
+        }
+        self.seen("second update");
+        self.update(&i.sync.second_update).map_err(|code| (code.to_string(), i.name.clone()))
     }
 
     fn update(&mut self, updates: &[birsim_engine::ir::UpdateRef]) -> Result<(), &'static str> {

@@ -38,33 +38,43 @@ pub fn klr_sim_main() -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(70))
 }
 
+/// Runs one command line like [`main`], but returns the error that ends it in place of telling it.
+pub fn attempt(args: Vec<OsString>) -> Result<()> {
+    let term = Term::new(args::early_color(&args));
+    dispatch(args, &term, |a| run::attempt(a, &term).map(|()| 0)).map(|_| ())
+}
+
 /// Runs one command line and returns the exit code. Output goes to stdout, messages to stderr.
 fn run_command(args: Vec<OsString>) -> i32 {
     // Colours are wanted already for errors in the arguments themselves.
     let term = Term::new(args::early_color(&args));
-    let outcome = guard(|| {
-        let matches = match Cli::command().try_get_matches_from(args) {
-            Ok(m) => m,
-            Err(e) => return usage(&e),
-        };
-        let cli = Cli::from_arg_matches(&matches).map_err(|e| Error::new(Code::F008, e.to_string()))?;
-        match cli.command {
-            Command::Run(a) => Ok(run::run(&a, &term)),
-            Command::Validate(a) => cmd::validate::run(&a, &term),
-            Command::Inspect(a) => cmd::inspect::run(&a),
-            Command::Convert(a) => cmd::convert::run(&a, &term),
-            Command::Compare(a) => cmd::compare::run(&a),
-            Command::Ops(a) => cmd::ops::run(&a),
-            Command::Explain(a) => cmd::explain::run(&a),
-        }
-    });
-    match outcome {
+    match dispatch(args, &term, |a| Ok(run::run(a, &term))) {
         Ok(code) => code,
         Err(e) => {
             term.error(&e);
             e.class().exit_code()
         }
     }
+}
+
+/// Parses the arguments and runs the command; `run` is handed to the caller's way of running it.
+fn dispatch(args: Vec<OsString>, term: &Term, run: impl FnOnce(&args::Run) -> Result<i32>) -> Result<i32> {
+    guard(|| {
+        let matches = match Cli::command().try_get_matches_from(args) {
+            Ok(m) => m,
+            Err(e) => return usage(&e),
+        };
+        let cli = Cli::from_arg_matches(&matches).map_err(|e| Error::new(Code::F008, e.to_string()))?;
+        match cli.command {
+            Command::Run(a) => run(&a),
+            Command::Validate(a) => cmd::validate::run(&a, term),
+            Command::Inspect(a) => cmd::inspect::run(&a),
+            Command::Convert(a) => cmd::convert::run(&a, term),
+            Command::Compare(a) => cmd::compare::run(&a),
+            Command::Ops(a) => cmd::ops::run(&a),
+            Command::Explain(a) => cmd::explain::run(&a),
+        }
+    })
 }
 
 /// `--help` and `--version` print and succeed; everything else clap refuses is a usage error.

@@ -54,6 +54,11 @@ pub fn run(args: &Run, term: &Term) -> i32 {
     code
 }
 
+/// Runs the command without a verdict, and returns the error that ends it.
+pub fn attempt(args: &Run, term: &Term) -> Result<()> {
+    execute(args, term, &mut Record::new(args))
+}
+
 fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     let profile = profile(args)?;
     record.profile(args.profile, &profile);
