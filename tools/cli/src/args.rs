@@ -177,6 +177,9 @@ pub struct Run {
     /// Write one JSON line per executed instruction: tick, engine, instruction, hash of its outputs.
     #[arg(long, value_name = "FILE.jsonl", help_heading = "Outputs")]
     pub trace: Option<PathBuf>,
+    /// Compare with a trace that was written before, and name the first instruction that differs.
+    #[arg(long, value_name = "FILE.jsonl", help_heading = "Goldens")]
+    pub golden_trace: Option<PathBuf>,
     /// Look for uninit, nan, nan-write, write-only, pinned, race; a finding is a fault.
     #[arg(long, value_name = "C,C,..", value_delimiter = ',', value_parser = check, help_heading = "Goldens")]
     pub check: Vec<Check>,
@@ -220,7 +223,11 @@ pub struct Run {
     /// The only program that CustomOp and BIRKernel may start; it gets a JSON description as its argument.
     #[arg(long, value_name = "PATH", help_heading = "Machine")]
     pub allow_external_kernels: Option<PathBuf>,
-    /// Leftovers of the sync protocol are faults.
+    /// What bytes of never-written memory hold, in place of 0xFF. With several values the program runs with each, and an
+    /// output that differs depends on uninitialised memory, which is a fault.
+    #[arg(long, value_name = "BYTE,..", value_delimiter = ',', value_parser = byte, help_heading = "Machine")]
+    pub fill: Vec<u8>,
+    /// Leftovers of the sync protocol and misaligned tensors are faults.
     #[arg(long, help_heading = "Machine")]
     pub strict: bool,
     /// Lower abstract KLR operators, which the reference compiler refuses, where they have a definite nearest BIR form.
@@ -423,6 +430,14 @@ fn bytes(text: &str) -> Result<u64, String> {
     };
     let number = digits.trim().parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
     number.ok_or_else(|| "write a number of bytes, such as 500M or 2G".to_string())
+}
+
+fn byte(text: &str) -> Result<u8, String> {
+    let value = match text.trim().strip_prefix("0x") {
+        Some(digits) => u8::from_str_radix(digits, 16),
+        None => text.trim().parse(),
+    };
+    value.map_err(|_| "write a byte, such as 0xA5 or 165".to_string())
 }
 
 fn seconds(text: &str) -> Result<std::time::Duration, String> {

@@ -213,6 +213,32 @@ fn outputs_never_written_and_inputs_modified_are_always_reported() {
 }
 
 #[test]
+fn fault_38_an_output_that_nothing_fills_is_no_success() {
+    let s = ready();
+    let f = "float32";
+    s.write("golden.npy", square([1.0, 2.0, 3.0, 4.0]));
+    let allocations = [
+        dram("x", "ExternalInput", f, [2, 2], 4, ""),
+        dram("t", "Internal", f, [2, 2], 4, ""),
+        dram("o", "ExternalOutput", f, [2, 2], 4, ""),
+    ];
+    let run = ["run", "p.json", "--input", "x=x.npy", "--golden", "o=golden.npy", "--report", "r.json"];
+    // Untouched: the note says so, with and without a golden.
+    s.write("p.json", module(&allocations, &[copy("I-0", "x", "t", f)]));
+    let ran = s.birsim(&run);
+    ran.exits(1);
+    assert!(ran.stderr.contains("output o was never written"), "{}", ran.stderr);
+    assert_eq!(s.report("r.json")["status"], "mismatch");
+    assert!(s.birsim(&run[..4]).exits(0).stderr.contains("output o was never written"));
+    // All zero: a mismatch like any other.
+    s.write("p.json", identity(f, 4, "o"));
+    s.write("x.npy", square([0.0; 4]));
+    let ran = s.birsim(&run);
+    ran.exits(1);
+    assert!(!ran.stderr.contains("never written"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_fault_is_reported_with_its_place_and_leaves_no_output() {
     let s = ready();
     let (from, to) = (ap("x", "float32", 1), ap("o", "float32", 0));

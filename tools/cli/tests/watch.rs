@@ -61,6 +61,52 @@ fn the_trace_has_one_line_per_instruction() {
 }
 
 #[test]
+fn fault_29_the_first_instruction_that_differs_from_a_golden_trace_is_named() {
+    let s = staged();
+    s.birsim(&with(&["--trace", "t.jsonl"])).exits(0);
+    let same = s.birsim(&with(&["--golden-trace", "t.jsonl", "--trace", "again.jsonl"]));
+    same.exits(0);
+    assert!(!same.stderr.contains("trace"), "{}", same.stderr);
+    let read = |name: &str| std::fs::read_to_string(s.path(name)).unwrap();
+    assert_eq!(read("t.jsonl"), read("again.jsonl"));
+    // Other values show at once, a missing instruction where it is missing.
+    s.write("y.npy", square([1.0, 2.0, 3.0, 5.0]));
+    let other = s.birsim(&["run", "p.json", "--input", "x=y.npy", "--golden-trace", "t.jsonl"]);
+    let text = "I-0 on DMA is the first instruction whose outputs differ from line 1 of t.jsonl";
+    assert!(other.exits(0).stderr.contains(text), "{}", other.stderr);
+    let lines: Vec<String> = read("t.jsonl").lines().map(str::to_string).collect();
+    s.write("short.jsonl", format!("{}\n", lines[0]));
+    let short = s.birsim(&with(&["--golden-trace", "short.jsonl", "--report", "r.json"]));
+    assert!(short.exits(0).stderr.contains("I-1 on DMA runs where short.jsonl ends"), "{}", short.stderr);
+    assert_eq!(s.report("r.json")["diagnostics"][0]["code"], "trace-differs");
+    s.write("long.jsonl", [lines.clone(), lines].concat().join("\n"));
+    let long = s.birsim(&with(&["--golden-trace", "long.jsonl"]));
+    assert!(long.exits(0).stderr.contains("the run ends where long.jsonl goes on with I-0"), "{}", long.stderr);
+    s.write("bad.jsonl", "{}");
+    s.birsim(&with(&["--golden-trace", "bad.jsonl"])).exits(2).says("BIR-J001", "no row of one");
+    s.birsim(&with(&["--golden-trace", "none.jsonl"])).exits(2).says("BIR-F001", "cannot read the trace");
+}
+
+#[test]
+fn fault_61_a_result_that_changes_with_the_fill_depends_on_uninitialised_memory() {
+    let s = staged();
+    s.birsim(&with(&["--fill", "0x00,0xFF,0xA5"])).exits(0);
+    let f = "float32";
+    let allocations = [
+        dram("x", "ExternalInput", f, [2, 2], 4, ""),
+        dram("t", "Internal", f, [2, 2], 4, ""),
+        dram("o", "ExternalOutput", f, [2, 2], 4, ""),
+    ];
+    s.write("p.json", module(&allocations, &[copy("I-0", "t", "o", f), copy("I-1", "x", "t", f)]));
+    s.birsim(&with(&["--fill", "165"])).exits(0);
+    assert_eq!(std::fs::read(s.path("birsim-out/o-birsim.npy")).unwrap()[128..], [0xA5; 16]);
+    let ran = s.birsim(&with(&["--fill", "0x00,0xA5"]));
+    ran.exits(3).says("BIR-S017", "output o depends on uninitialised memory");
+    assert!(ran.stderr.contains("byte 0 is 0x00 over a fill of 0x00 and 0xa5 over 0xa5"), "{}", ran.stderr);
+    s.birsim(&with(&["--fill", "300"])).exits(2).says("BIR-F008", "write a byte");
+}
+
+#[test]
 fn dumps_show_a_tensor_at_a_point() {
     let s = staged();
     s.birsim(&with(&["--dump", "o@I-0", "--dump", "t", "--dump", "t@I-0=here.npy"])).exits(0);

@@ -1,5 +1,6 @@
 //! `birsim run`: from the command line to the verdict.
 
+mod fills;
 mod folder;
 mod interrupt;
 mod junit;
@@ -75,7 +76,11 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     if let Some(dir) = &args.pwp_tables {
         builder = builder.pwp_tables(birsim_kernels::activation::pwp::Tables::load(dir)?);
     }
-    let trace = args.trace.as_deref().map(watch::Trace::create).transpose()?;
+    if let Some(fill) = args.fill.first() {
+        builder = builder.fill(*fill);
+    }
+    let unwatched = builder.clone();
+    let trace = watch::Trace::create(args)?;
     builder = watch::configure(builder, args, trace.as_ref())?;
     let mut sim = Cores::load(&builder, &modules)?;
     let decls = declarations(&sim, &modules, &profile);
@@ -89,7 +94,8 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     // A panic inside the machine must not cost the statistics.
     let ran = guard(|| sim.run());
     drop(meter);
-    let watched = guard(|| watch::finish(args, &mut sim, &decls, profile.meta_names, trace, ran.is_ok()));
+    let names = profile.meta_names;
+    let watched = guard(|| watch::finish(args, &mut sim, &decls, names, trace, record, ran.is_ok()));
     if !args.dump.is_empty() {
         folder.keep();
     }
@@ -115,6 +121,9 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
             }
             return Err(e.at(|p| p.file = Some(record.program.clone())));
         }
+    }
+    if args.fill.len() > 1 {
+        fills::same(args, &watch::configure(unwatched, args, None)?, &modules, &decls, &sources, &mut sim)?;
     }
     if sim.cores().len() > 1 {
         remarks(&mut sim, &decls, record)?;

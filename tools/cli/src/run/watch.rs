@@ -1,9 +1,10 @@
 //! What looks at a run from outside: checkers, trace, dumps, tensor map, external kernels.
 
+use super::report::Record;
 use crate::args::Run;
 use crate::npy::{encode_name, write_npy};
 use crate::tensors::{Decl, resolve};
-use birsim_engine::{Builder, Cores, TensorMap, TraceSink};
+use birsim_engine::{Builder, Cores, TensorMap, TraceRow, TraceSink};
 use birsim_kernels::profile::MetaNames;
 use birsim_kernels::{Code, Error, Named, Result};
 use serde_json::json;
@@ -12,43 +13,105 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A trace file being written. The first failure is kept until the end of the run.
+/// A trace being written, or compared with an earlier one. The first failure is kept until the end of the run.
 pub struct Trace {
     path: PathBuf,
     state: Arc<Mutex<State>>,
 }
 
 struct State {
-    file: BufWriter<File>,
+    file: Option<BufWriter<File>>,
+    golden: Option<Golden>,
     failed: Option<std::io::Error>,
 }
 
+/// An earlier trace: (instruction, hash of its outputs) per row, and how far it was compared.
+struct Golden {
+    name: String,
+    rows: Vec<(String, String)>,
+    next: usize,
+    difference: Option<String>,
+}
+
+impl Golden {
+    fn read(path: &Path) -> Result<Golden> {
+        let name = path.display().to_string();
+        let at = |e: Error| e.at(|p| p.file = Some(name.clone()));
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| at(Error::new(Code::F001, format!("cannot read the trace: {e}"))))?;
+        let row = |line: &str| {
+            let row: serde_json::Value = serde_json::from_str(line).ok()?;
+            Some((row["instruction"].as_str()?.to_string(), row["output_hash"].as_str()?.to_string()))
+        };
+        let rows: Option<Vec<_>> = text.lines().map(row).collect();
+        let rows = rows.ok_or_else(|| at(Error::new(Code::J001, "a line of the trace is no row of one")))?;
+        Ok(Golden { name, rows, next: 0, difference: None })
+    }
+
+    fn compare(&mut self, row: &TraceRow, hash: &str) {
+        if self.difference.is_some() {
+            return;
+        }
+        let (at, who) = (self.next + 1, format!("{} on {}", row.instruction, row.engine));
+        self.difference = match self.rows.get(self.next) {
+            None => Some(format!("{who} runs where {} ends", self.name)),
+            Some((name, _)) if name != row.instruction => {
+                Some(format!("{who} runs where line {at} of {} has {name}", self.name))
+            }
+            Some((_, golden)) if golden != hash => {
+                Some(format!("{who} is the first instruction whose outputs differ from line {at} of {}", self.name))
+            }
+            Some(_) => None,
+        };
+        self.next += 1;
+    }
+
+    /// The first difference of a run that has ended.
+    fn verdict(self, complete: bool) -> Option<String> {
+        let rest = self.rows.get(self.next).filter(|_| complete);
+        self.difference
+            .or_else(|| rest.map(|(name, _)| format!("the run ends where {} goes on with {name}", self.name)))
+    }
+}
+
 impl Trace {
-    /// Creates the file.
-    pub fn create(path: &Path) -> Result<Trace> {
-        let file = File::create(path).map_err(|e| unwritable(path, &e))?;
-        let state = Arc::new(Mutex::new(State { file: BufWriter::new(file), failed: None }));
-        Ok(Trace { path: path.to_path_buf(), state })
+    /// Creates the file and reads the earlier trace, as asked for.
+    pub fn create(args: &Run) -> Result<Option<Trace>> {
+        if args.trace.is_none() && args.golden_trace.is_none() {
+            return Ok(None);
+        }
+        let golden = args.golden_trace.as_deref().map(Golden::read).transpose()?;
+        let create = |path: &PathBuf| File::create(path).map(BufWriter::new).map_err(|e| unwritable(path, &e));
+        let file = args.trace.as_ref().map(create).transpose()?;
+        let state = Arc::new(Mutex::new(State { file, golden, failed: None }));
+        Ok(Some(Trace { path: args.trace.clone().unwrap_or_default(), state }))
     }
 
     fn sink(&self) -> TraceSink {
         let state = Arc::clone(&self.state);
         TraceSink::new(move |row| {
             let mut s = state.lock().unwrap_or_else(PoisonError::into_inner);
+            let hash = format!("{:016x}", row.output_hash);
+            if let Some(golden) = &mut s.golden {
+                golden.compare(row, &hash);
+            }
             let line = json!({"tick": row.tick, "engine": row.engine.name(), "instruction": row.instruction,
-                "opcode": row.opcode, "output_hash": format!("{:016x}", row.output_hash)});
-            if let Err(e) = writeln!(s.file, "{line}") {
+                "opcode": row.opcode, "output_hash": hash});
+            if let Some(file) = &mut s.file
+                && let Err(e) = writeln!(file, "{line}")
+            {
                 s.failed.get_or_insert(e);
             }
         })
     }
 
-    fn close(self) -> Result<()> {
+    /// Ends the file. Returns the first difference from the earlier trace.
+    fn close(self, complete: bool) -> Result<Option<String>> {
         let mut s = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let flushed = s.file.flush();
+        let flushed = s.file.as_mut().map_or(Ok(()), Write::flush);
         match s.failed.take().or(flushed.err()) {
             Some(e) => Err(unwritable(&self.path, &e)),
-            None => Ok(()),
+            None => Ok(s.golden.take().and_then(|g| g.verdict(complete))),
         }
     }
 }
@@ -92,10 +155,13 @@ pub fn finish(
     decls: &[Decl],
     names: MetaNames,
     trace: Option<Trace>,
+    record: &mut Record,
     complete: bool,
 ) -> Result<()> {
-    if let Some(t) = trace {
-        t.close()?;
+    if let Some(t) = trace
+        && let Some(text) = t.close(complete)?
+    {
+        record.warning("trace-differs", text, None);
     }
     let taken: Vec<_> = sim.cores().iter().flat_map(|c| c.dumps()).collect();
     for d in &args.dump {

@@ -1,0 +1,39 @@
+//! `--fill A,B,..`: a result that depends on memory nothing wrote changes with what that memory holds.
+
+use super::report::Record;
+use crate::args::Run;
+use crate::program::Source;
+use crate::tensors::Decl;
+use birsim_engine::ir::Module;
+use birsim_engine::{Builder, Cores};
+use birsim_kernels::{Code, Error, Result};
+
+/// Runs the program with every other fill; its outputs must stay the same.
+pub fn same(
+    args: &Run,
+    builder: &Builder,
+    modules: &[Module],
+    decls: &[Decl],
+    sources: &[Source],
+    sim: &mut Cores,
+) -> Result<()> {
+    let Some((first, others)) = args.fill.split_first() else { return Ok(()) };
+    let outputs: Vec<&Decl> = decls.iter().filter(|d| d.kind.is_output()).collect();
+    for fill in others {
+        let mut other = Cores::load(&builder.clone().fill(*fill), modules)?;
+        super::bind(args, &mut other, modules, decls, sources, &mut Record::new(args))?;
+        other.run()?;
+        for decl in &outputs {
+            let (a, b) = (sim.output(&decl.name)?, other.output(&decl.name)?);
+            let Some(at) = a.iter().zip(&b).position(|(a, b)| a != b) else { continue };
+            return Err(Error::new(Code::S017, format!("output {} depends on uninitialised memory", decl.name))
+                .received(format!(
+                    "byte {at} is {:#04x} over a fill of {first:#04x} and {:#04x} over {fill:#04x}",
+                    a[at], b[at]
+                ))
+                .advice("find the read with --check uninit")
+                .at(|p| p.tensor = Some(decl.name.clone())));
+        }
+    }
+    Ok(())
+}
