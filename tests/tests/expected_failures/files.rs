@@ -2,7 +2,7 @@
 
 use super::*;
 use birsim_cli::npy::write_npy;
-use birsim_kernels::Dtype;
+use birsim_kernels::{Dtype, Profile};
 use std::path::Path;
 
 /// Runs a command line in a folder of its own. `@` stands for the folder, whose name is taken out of the error.
@@ -36,7 +36,7 @@ fn fill(folder: &Path) {
     write("p.json", module(vec![X.record(), O.record()], vec![copy]).to_string().as_bytes());
     let npy = |name: &str, dtype, shape: &[u64]| {
         let bytes = vec![0; shape.iter().product::<u64>() as usize * 4];
-        write_npy(&folder.join(name), dtype, shape, &bytes).unwrap();
+        write_npy(&folder.join(name), dtype, shape, &bytes, Profile::reference().meta_names).unwrap();
     };
     npy("x.npy", Dtype::Float32, &[4, 8]);
     npy("other-shape.npy", Dtype::Float32, &[4, 7]);
