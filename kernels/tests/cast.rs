@@ -278,6 +278,13 @@ fn float_to_int_rounds_to_even_and_saturates() {
 }
 
 #[test]
+fn spot_values_of_float_to_int8() {
+    let x = [0.5f32, 1.5, 2.5, -0.5, 126.5, 127.5, -128.5, 300.0, -200.0];
+    let got = x.map(|x| encode_one(Dtype::Int8, Fp8Config::DEFAULT, x) as i8);
+    assert_eq!(got, [0, 2, 2, 0, 126, 127, -128, 127, -128]);
+}
+
+#[test]
 fn fault_1_float_to_int() {
     let x = [
         0.5f32,
@@ -317,6 +324,11 @@ fn fault_47_fp8_rounds_ties_to_even() {
             let code = encode_one(d, Fp8Config::DEFAULT, x) as u8;
             assert_eq!(decode_f32_value(d, &[code]), y, "{x} as {d}");
         }
+    }
+    // A hair above the tie goes up.
+    for d in [d, Dtype::Float8E4m3fn] {
+        let code = encode_one(d, Fp8Config::DEFAULT, 1.0625 + 2f32.powi(-20)) as u8;
+        assert_eq!(decode_f32_value(d, &[code]), 1.125, "{d}");
     }
     let code = encode_one(d, Fp8Config::DEFAULT, 3.0 * 2f32.powi(-10)) as u8;
     assert_eq!(decode_f32_value(d, &[code]), 2f32.powi(-8));
