@@ -90,7 +90,7 @@ fn fault_57_every_trip_writes_its_own_slice_once() {
             "DVE",
             json!([slice]),
             json!([slice]),
-            json!({"op0": "add", "const0": 1.0, "op1": "bypass", "const1": 0.0}),
+            json!({"op0": "add", "const0": 1.0, "reverse0": false, "op1": "bypass", "const1": 0.0, "reverse1": false}),
         );
         let l = json!({"name": "l", "opcode": "Loop", "engine": "ALL", "ins": [], "outs": [],
             "LoopAxis": {"name": "i", "lb": 0, "ub": trips, "stride": 1},

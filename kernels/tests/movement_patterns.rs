@@ -1,8 +1,9 @@
 //! Random access patterns: every movement kernel on strided views agrees with itself on dense copies, element by
 //! element, leaves the bytes around its result alone, and does not depend on the number of threads.
 
+mod util;
 mod views;
-use birsim_kernels::access::{Dst, Imm, Input, Pattern, Src};
+use birsim_kernels::access::{Dst, Imm, Input, Pair, Pattern, Src};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::cast::MemoryReductionOp;
 use birsim_kernels::dma::{self, Cce, TransposeOps};
@@ -14,116 +15,17 @@ use birsim_kernels::search::{match_replace, max_index, max8};
 use birsim_kernels::select::{CopyPredicated, copy_predicated, select};
 use birsim_kernels::shuffle::{stream_shuffle, stream_transpose};
 use birsim_kernels::{Dtype, Named, Profile};
-use views::{Tensor, strided};
+use util::Rng;
+use util::patterns::{LARGE, Operand, Tally, factors, pools, seed, spread};
+use views::Tensor;
 
 const P: Profile = Profile::reference();
 
-/// A small generator; the seed is printed when a case fails.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 ^ (self.0 >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 16
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
-    }
-}
-
-/// The plain walk: element offsets of a pattern, row-major, last pair fastest.
-fn walk(base: i64, pairs: &[(i64, u32)]) -> Vec<i64> {
-    let mut out = vec![base];
-    for (step, num) in pairs {
-        out = out.iter().flat_map(|o| (0..i64::from(*num)).map(move |i| o + step * i)).collect();
-    }
-    out
-}
-
-/// A view with room around it.
-struct View {
-    tensor: Tensor,
-    base: i64,
-    pairs: Vec<(i64, u32)>,
-}
-
-impl View {
-    /// Splits `len` into up to three dimensions and spreads them over memory. Without `overlap` no element is hit twice.
-    fn random(dice: &mut Dice, dtype: Dtype, lanes: u32, len: u32, overlap: bool) -> View {
-        let mut nums = vec![len];
-        for d in [2u32, 3, 5] {
-            let last = nums[nums.len() - 1];
-            if nums.len() < 3 && last > d && last.is_multiple_of(d) && dice.below(2) == 0 {
-                nums.pop();
-                nums.extend([d, last / d]);
-            }
-        }
-        nums.insert(0, lanes);
-        let mut pairs = vec![(0i64, 0u32); nums.len()];
-        let mut span = 1i64;
-        for k in (0..nums.len()).rev() {
-            let gap = if dice.below(2) == 0 { 0 } else { dice.below(3) as i64 };
-            let mut step = span + gap;
-            span = step * i64::from(nums[k].max(1));
-            if overlap && dice.below(4) == 0 {
-                step = dice.pick(&[0, 1]);
-            } else if dice.below(4) == 0 {
-                step = -step;
-            }
-            pairs[k] = (step, nums[k]);
-        }
-        let reach = walk(0, &pairs);
-        let (lo, hi) = (reach.iter().min().copied().unwrap_or(0), reach.iter().max().copied().unwrap_or(0));
-        let (before, after) = (dice.below(4) as i64, dice.below(4) as i64);
-        let total = (hi - lo + 1 + before + after) as u32;
-        let bytes = (0..total as usize * dtype.size()).map(|_| dice.next() as u8).collect();
-        View { tensor: Tensor { dtype, shape: vec![1, total], bytes }, base: before - lo, pairs }
-    }
-
-    fn src(&self) -> Src<'_> {
-        self.tensor.src_at(self.base, &self.pairs)
-    }
-
-    fn dst(&mut self) -> Dst<'_> {
-        self.tensor.dst_at(self.base, &self.pairs)
-    }
-
-    fn offsets(&self) -> Vec<usize> {
-        let size = self.tensor.dtype.size();
-        walk(self.base, &self.pairs).into_iter().map(|o| o as usize * size).collect()
-    }
-
-    /// The elements as a dense tensor of the same lanes.
-    fn dense(&self) -> Tensor {
-        let size = self.tensor.dtype.size();
-        let bytes: Vec<u8> = self.offsets().iter().flat_map(|o| self.tensor.bytes[*o..o + size].to_vec()).collect();
-        let lanes = self.pairs[0].1;
-        let len = self.pairs[1..].iter().map(|p| p.1).product();
-        Tensor { dtype: self.tensor.dtype, shape: vec![lanes, len], bytes }
-    }
-
-    /// What the buffer must hold after the dense result was written through the pattern.
-    fn after(&self, dense: &Tensor) -> Vec<u8> {
-        let mut bytes = self.tensor.bytes.clone();
-        let size = self.tensor.dtype.size();
-        for (o, e) in self.offsets().into_iter().zip(dense.bytes.chunks_exact(size)) {
-            bytes[o..o + size].copy_from_slice(e);
-        }
-        bytes
-    }
-
-    fn set(&mut self, mut value: impl FnMut(usize) -> Vec<u8>) {
-        let offsets = self.offsets();
-        for (k, o) in offsets.into_iter().enumerate() {
-            let v = value(k);
-            self.tensor.bytes[o..o + v.len()].copy_from_slice(&v);
-        }
-    }
+/// A random operand of `lanes` x `len`, its free dimension split at random.
+fn shaped(rng: &mut Rng, dtype: Dtype, lanes: u32, len: u32, overlap: bool) -> Operand {
+    let parts = 1 + rng.below(3) as usize;
+    let nums = [vec![lanes], factors(rng, u64::from(len), parts)].concat();
+    spread(rng, dtype, &nums, overlap)
 }
 
 const PLAIN: [Dtype; 16] = [
@@ -195,30 +97,53 @@ const SAME_SHAPE: &[(&str, Kernel)] = &[
 #[test]
 fn strided_views_agree_with_dense_ones() {
     let mut seen = std::collections::BTreeSet::new();
-    for seed in 0..4000u64 {
-        let mut dice = Dice(seed);
+    let (mut tally, pools, start) = (Tally::default(), pools(), seed());
+    for case in 0..4000u64 {
+        let seed = start.wrapping_add(case);
+        let mut dice = Rng(seed);
         let (name, kernel) = dice.pick(SAME_SHAPE);
         let lanes = dice.pick(&[0, 1, 2, 3, 7, 33]);
-        let len = dice.pick(&[0, 1, 2, 6, 30, 31, 1024, 1030]) / if lanes > 3 { 10 } else { 1 };
-        let packed = [Dtype::Float4E2m1fnX4, Dtype::Float8E4m3fnX4, Dtype::Uint64];
+        let len = match case % 100 {
+            0 => 65_536 / lanes.max(1),
+            _ => dice.pick(&[0, 1, 2, 6, 30, 31, 1024, 1030]) / if lanes > 3 { 10 } else { 1 },
+        };
+        let packed = [Dtype::Float4E2m1fnX4, Dtype::Float8E4m3fnX4, Dtype::Float8E5m2X4, Dtype::Uint64];
         let moves_only = matches!(name, "memset" | "shuffle" | "dma_copy" | "copy_predicated");
         let to = if moves_only && dice.below(4) == 0 { dice.pick(&packed) } else { dice.pick(&PLAIN) };
         let from = if packed.contains(&to) || dice.below(2) == 0 { to } else { dice.pick(&PLAIN) };
         // Kernels that keep or combine old values read them: overlapping results would not be defined.
         let reads_dst = matches!(name, "copy_predicated" | "accumulate" | "shuffle");
-        let mut pred = View::random(&mut dice, Dtype::Uint8, lanes, len, true);
+        let mut pred = shaped(&mut dice, Dtype::Uint8, lanes, len, true);
         let bits: Vec<u8> = (0..lanes as usize * len as usize).map(|_| dice.below(2) as u8).collect();
         pred.set(|k| vec![bits[k]]);
-        let (a, b) = (View::random(&mut dice, from, lanes, len, true), View::random(&mut dice, from, lanes, len, true));
-        let mut out = View::random(&mut dice, to, lanes, len, !reads_dst);
+        let (a, b) = (shaped(&mut dice, from, lanes, len, true), shaped(&mut dice, from, lanes, len, true));
+        let mut out = shaped(&mut dice, to, lanes, len, !reads_dst);
         let (dp, da, db, mut dout) = (pred.dense(), a.dense(), b.dense(), out.dense());
-        let context = format!("seed {seed}: {name} {from} to {to}, {:?}", out.pairs);
+        let context = format!("BIRSIM_SEED={start} case {case}: {name} {from} to {to}, {:?}", out.pairs);
         kernel(&[dp.src(), da.src(), db.src()], &dout.dst()).unwrap_or_else(|e| panic!("{context}: {e}"));
-        let want = out.after(&dout);
-        kernel(&[pred.src(), a.src(), b.src()], &out.dst()).unwrap_or_else(|e| panic!("{context}: {e}"));
-        assert!(out.tensor.bytes == want, "{context}");
+        let want = out.after(&dout.bytes);
+        tally.case(&a, &out);
+        let before = out.bytes.clone();
+        let ins = [pred.src(), a.src(), b.src()];
+        kernel(&ins, &out.dst()).unwrap_or_else(|e| panic!("{context}: {e}"));
+        assert!(out.bytes == want, "{context}");
+        // All patterns as lists of offsets.
+        let lists = [&pred, &a, &b].map(|o| Src::new(&o.bytes, o.listed()).unwrap());
+        let mut again = before.clone();
+        kernel(&lists, &Dst::new(&mut again, out.listed()).unwrap()).unwrap();
+        assert!(again == want, "{context}: listed patterns differ");
+        tally.general_path += 1;
+        if lanes as usize * len as usize >= LARGE {
+            tally.threaded += 1;
+            for pool in &pools {
+                again.clone_from(&before);
+                pool.install(|| kernel(&ins, &Dst::new(&mut again, out.strided()).unwrap())).unwrap();
+                assert!(again == want, "{context}: differs on {} threads", pool.current_num_threads());
+            }
+        }
         seen.insert((name, to.name()));
     }
+    tally.check(4000);
     // Every kernel has met most dtypes.
     assert!(seen.len() > SAME_SHAPE.len() * 12, "{}", seen.len());
 }
@@ -226,81 +151,82 @@ fn strided_views_agree_with_dense_ones() {
 #[test]
 fn transposes_agree_with_dense_ones() {
     for seed in 0..1500u64 {
-        let mut dice = Dice(seed ^ 0xABCD);
+        let mut dice = Rng(seed ^ 0xABCD);
         let dtype = dice.pick(Dtype::ALL);
         if dice.below(2) == 0 {
             let (rows, cols) = dice.pick(&[(1, 32), (5, 7), (32, 32), (64, 32), (32, 64), (20, 31)]);
             let shape = if rows % 32 == 0 && cols % 32 == 0 { (rows, cols) } else { (cols, rows) };
-            let a = View::random(&mut dice, dtype, rows, cols, true);
-            let mut out = View::random(&mut dice, dtype, shape.0, shape.1, false);
+            let a = shaped(&mut dice, dtype, rows, cols, true);
+            let mut out = shaped(&mut dice, dtype, shape.0, shape.1, false);
             let (da, mut dout) = (a.dense(), out.dense());
             stream_transpose(&da.src(), &dout.dst()).unwrap();
-            let want = out.after(&dout);
+            let want = out.after(&dout.bytes);
             stream_transpose(&a.src(), &out.dst()).unwrap();
-            assert!(out.tensor.bytes == want, "seed {seed}");
+            assert!(out.bytes == want, "seed {seed}");
             continue;
         }
         let op = dice.pick(TransposeOps::ALL);
         let nums = [2u32, 3, 1 + dice.below(4) as u32, 1 + dice.below(9) as u32];
         let total: u32 = nums.iter().product();
         let steps = [200i64, 60, 14, 1].map(|s| if dice.below(3) == 0 { -s } else { s });
-        let pairs: Vec<(i64, u32)> = steps.into_iter().zip(nums).collect();
-        let bytes = (0..800 * dtype.size()).map(|_| dice.next() as u8).collect();
-        let a = View { tensor: Tensor { dtype, shape: vec![1, 800], bytes }, base: 400, pairs };
-        let dense = Tensor { shape: nums.to_vec(), ..a.dense() };
-        let mut out = View::random(&mut dice, dtype, 1, total, false);
+        let size = dtype.size() as i64;
+        let pairs: Vec<Pair> = steps.into_iter().zip(nums).map(|(s, num)| Pair { stride: s * size, num }).collect();
+        let bytes = (0..800 * size).map(|_| dice.next() as u8).collect();
+        let a = Operand { dtype, base: 400 * size, pairs, bytes };
+        let dense = a.dense();
+        let mut out = shaped(&mut dice, dtype, 1, total, false);
         let mut dout = out.dense();
         dma::transpose(op, &dense.src(), &dout.dst(), &P).unwrap();
-        let want = out.after(&dout);
+        let want = out.after(&dout.bytes);
         dma::transpose(op, &a.src(), &out.dst(), &P).unwrap();
-        assert!(out.tensor.bytes == want, "seed {seed} {op}");
+        assert!(out.bytes == want, "seed {seed} {op}");
     }
 }
 
 #[test]
 fn searches_and_gathers_agree_with_dense_ones() {
     for seed in 0..600u64 {
-        let mut dice = Dice(seed ^ 0x5EA2C4);
+        let mut dice = Rng(seed ^ 0x5EA2C4);
         let (lanes, len) = (dice.pick(&[1, 3, 16]), dice.pick(&[8, 30, 1025]));
         let dtype = dice.pick(&[Dtype::Int8, Dtype::Bfloat16, Dtype::Float8e4]);
-        let data = View::random(&mut dice, dtype, lanes, len, true);
+        let data = shaped(&mut dice, dtype, lanes, len, true);
         let (dd, mut values) = (data.dense(), Tensor::filled(Dtype::Float32, &[lanes, 8], 0));
         max8(&dd.src(), &values.dst(), &P).unwrap();
-        let mut out = View::random(&mut dice, Dtype::Float32, lanes, 8, false);
-        let want = out.after(&values);
+        let mut out = shaped(&mut dice, Dtype::Float32, lanes, 8, false);
+        let want = out.after(&values.bytes);
         max8(&data.src(), &out.dst(), &P).unwrap();
-        assert!(out.tensor.bytes == want, "seed {seed} max");
+        assert!(out.bytes == want, "seed {seed} max");
 
         let mut index = Tensor::filled(Dtype::Uint32, &[lanes, 8], 0);
         max_index(&values.src(), &dd.src(), &index.dst(), &P).unwrap();
-        let mut out = View::random(&mut dice, Dtype::Uint32, lanes, 8, false);
-        let want = out.after(&index);
+        let mut out = shaped(&mut dice, Dtype::Uint32, lanes, 8, false);
+        let want = out.after(&index.bytes);
         max_index(&values.src(), &data.src(), &out.dst(), &P).unwrap();
-        assert!(out.tensor.bytes == want, "seed {seed} index");
+        assert!(out.bytes == want, "seed {seed} index");
 
         let mut struck = Tensor::filled(Dtype::Float32, &[lanes, len], 0);
         match_replace(-1.5, &values.src(), &dd.src(), &struck.dst(), Some(&index.dst()), &P).unwrap();
-        let mut out = View::random(&mut dice, Dtype::Float32, lanes, len, false);
-        let want = out.after(&struck);
+        let mut out = shaped(&mut dice, Dtype::Float32, lanes, len, false);
+        let want = out.after(&struck.bytes);
         match_replace(-1.5, &values.src(), &data.src(), &out.dst(), None, &P).unwrap();
-        assert!(out.tensor.bytes == want, "seed {seed} replace");
+        assert!(out.bytes == want, "seed {seed} replace");
 
-        let mut at = View::random(&mut dice, Dtype::Uint16, lanes, 30, true);
+        let mut at = shaped(&mut dice, Dtype::Uint16, lanes, 30, false);
         let picks: Vec<u16> = (0..lanes * 30).map(|_| dice.below(u64::from(len)) as u16).collect();
         at.set(|k| picks[k].to_le_bytes().to_vec());
         let mut taken = Tensor::filled(dtype, &[lanes, 30], 0);
         gather(&dd.src(), &at.dense().src(), &taken.dst(), &P).unwrap();
-        let mut out = View::random(&mut dice, dtype, lanes, 30, false);
-        let want = out.after(&taken);
+        let mut out = shaped(&mut dice, dtype, lanes, 30, false);
+        let want = out.after(&taken.bytes);
         gather(&data.src(), &at.src(), &out.dst(), &P).unwrap();
-        assert!(out.tensor.bytes == want, "seed {seed} gather");
+        assert!(out.bytes == want, "seed {seed} gather");
     }
 }
 
 #[test]
 fn any_number_of_threads_writes_the_same_bytes() {
     let (lanes, len) = (128u32, 1500u32);
-    let mut dice = Dice(99);
+    let mut dice = Rng(99);
     let bits: Vec<u8> = (0..lanes * len).map(|_| dice.below(2) as u8).collect();
     let raw: Vec<u8> = (0..lanes * len * 4).map(|_| dice.next() as u8).collect();
     let pred = Tensor::of(Dtype::Uint8, &[lanes, len], &bits);
@@ -329,5 +255,4 @@ fn any_number_of_threads_writes_the_same_bytes() {
         let back: Vec<[u8; 2]> = out.bytes.as_chunks::<2>().0.iter().rev().copied().collect();
         assert!(back.as_flattened() == plain.bytes, "{name}");
     }
-    assert_eq!(strided(Dtype::Uint8, 0, &[(1, 2)]).len(), 2);
 }

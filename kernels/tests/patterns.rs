@@ -17,98 +17,9 @@ use birsim_kernels::reduce::{AxisListType, TensorReduce, tensor_reduce};
 use birsim_kernels::{Dtype, Profile, Result};
 use std::sync::Arc;
 use util::Rng;
+use util::patterns::{LARGE, Operand, Tally, counts, factors, operand, pools, seed, walk};
 
 const CASES: usize = 20_000;
-
-/// A pattern with the memory it lies in.
-#[derive(Clone)]
-struct Operand {
-    dtype: Dtype,
-    base: i64,
-    pairs: Vec<Pair>,
-    bytes: Vec<u8>,
-}
-
-/// The reference walk: byte offset of every element, row-major, last pair fastest.
-fn walk(o: &Operand) -> Vec<usize> {
-    let mut out = vec![o.base];
-    for p in &o.pairs {
-        out = out.iter().flat_map(|b| (0..i64::from(p.num)).map(move |i| b + i * p.stride)).collect();
-    }
-    out.into_iter().map(|b| usize::try_from(b).unwrap()).collect()
-}
-
-impl Operand {
-    fn lanes(&self) -> usize {
-        self.pairs[0].num as usize
-    }
-
-    fn strided(&self) -> Pattern {
-        Pattern::new(self.dtype, self.base, &self.pairs).unwrap()
-    }
-
-    /// The same elements as a list of offsets.
-    fn listed(&self) -> Pattern {
-        let nums: Vec<u32> = self.pairs.iter().map(|p| p.num).collect();
-        Pattern::listed(self.dtype, &nums, Arc::from(walk(self))).unwrap()
-    }
-
-    fn element(&self, at: usize) -> &[u8] {
-        &self.bytes[at..at + self.dtype.size()]
-    }
-}
-
-/// Splits `n` into up to `parts` factors.
-fn factors(rng: &mut Rng, n: u64, parts: usize) -> Vec<u32> {
-    let mut out = vec![];
-    let mut rest = n;
-    for _ in 1..parts {
-        let divisors: Vec<u64> = (1..=rest.min(64)).filter(|d| rest.is_multiple_of(*d)).collect();
-        let d = if divisors.is_empty() { 1 } else { rng.pick(&divisors) };
-        out.push(d as u32);
-        rest /= d;
-    }
-    out.push(rest as u32);
-    out
-}
-
-/// Random strides over given counts: dense, padded, broadcast, reversed or anything; then memory around them.
-fn operand(rng: &mut Rng, dtype: Dtype, nums: &[u32]) -> Operand {
-    let size = dtype.size() as i64;
-    let unit = if rng.below(8) == 0 { 1 } else { size };
-    let mut pairs: Vec<Pair> = nums.iter().map(|n| Pair { stride: 0, num: *n }).collect();
-    let mut dense = size;
-    let plain = rng.below(2) == 0;
-    for p in pairs.iter_mut().rev() {
-        p.stride = match if plain { 0 } else { rng.below(8) } {
-            0..=2 => dense,
-            3 => dense + unit * rng.below(9) as i64,
-            4 => 0,
-            5 => -dense,
-            6 => unit * rng.below(40) as i64,
-            _ => -unit * rng.below(40) as i64,
-        };
-        dense = (p.stride.abs() * i64::from(p.num)).max(size);
-    }
-    let reach =
-        |sign: i64| -> i64 { pairs.iter().map(|p| (p.stride * i64::from(p.num.max(1) - 1) * sign).max(0)).sum() };
-    let base = reach(-1) + rng.below(9) as i64 * if rng.below(4) == 0 { 1 } else { size };
-    let len = base + reach(1) + size + rng.below(20) as i64;
-    let bytes = (0..len).map(|_| rng.next() as u8).collect();
-    Operand { dtype, base, pairs, bytes }
-}
-
-/// Counts: mostly small, rarely empty, rarely large enough for several threads.
-fn counts(rng: &mut Rng) -> (u64, u64) {
-    match rng.below(200) {
-        0 => (1 + rng.below(9), 4096 + rng.below(61_441)),
-        1 => (100 + rng.below(29), 300 + rng.below(200)),
-        2..=5 => (rng.below(2), rng.below(9)),
-        6..=9 => (rng.below(5), 0),
-        10..=19 => (1 + rng.below(3), 1000 + rng.below(1100)),
-        _ => (1 + rng.below(9), 1 + rng.below(60)),
-    }
-}
 
 const PLAIN: [Dtype; 17] = [
     Dtype::Uint8,
@@ -335,15 +246,15 @@ fn without_nan(o: &mut Operand) {
 
 #[test]
 fn random_patterns_match_the_reference_walk() {
-    let seed = std::env::var("BIRSIM_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(20_240_617u64);
-    println!("BIRSIM_SEED={seed}");
+    let seed = seed();
     let mut rng = Rng(seed);
     // Everything a kernel may be asked to write, uint64 included.
     let profile = Profile { cast_to_uint64: true, ..Profile::reference() };
-    let pools = [1, 2, 5].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap());
-    let mut seen = [[false; 20]; 2];
-    let mut large = 0;
-    for k in 0..CASES {
+    let pools = pools();
+    let mut tally = Tally::default();
+    let mut k = 0;
+    while tally.cases < CASES {
+        k += 1;
         let mut c = case(&mut rng);
         if matches!(c.kernel, Kernel::Reduce(_)) {
             without_nan(&mut c.a);
@@ -370,19 +281,19 @@ fn random_patterns_match_the_reference_walk() {
         let mut again = c.out.bytes.clone();
         run(&c, listed.each_ref(), &mut again, &profile).unwrap();
         assert!(first == again, "{what}: listed pattern differs");
-        if strided[0].len() >= 32 * 1024 {
-            large += 1;
+        tally.case(&c.a, &c.out);
+        tally.general_path += 1;
+        if strided[0].len() >= LARGE {
+            tally.threaded += 1;
             for pool in &pools {
                 again.clone_from(&c.out.bytes);
                 pool.install(|| run(&c, strided.each_ref(), &mut again, &profile)).unwrap();
                 assert!(first == again, "{what}: differs on {} threads", pool.current_num_threads());
             }
         }
-        seen[0][c.a.dtype as usize] = true;
-        seen[1][c.out.dtype as usize] = true;
     }
-    assert!(seen.iter().flatten().all(|s| *s), "every dtype on both sides: {seen:?}");
-    assert!(large > 20, "{large} cases were large enough for several threads");
+    tally.check(CASES);
+    assert_eq!(tally.longest_row, 65_536);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Dense tensors for the kernel tests.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod patterns;
+
 use birsim_kernels::access::{Dst, Pattern, Src};
 use birsim_kernels::cast::{Fp8Config, decode_f32, encode_f32};
 use birsim_kernels::{Dtype, Result};
