@@ -77,10 +77,13 @@ impl Term {
     }
 
     fn message(&self, style: Style, word: &str, text: &str) {
-        // Text from programs may hold bytes that a terminal would obey.
-        let text: String = text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect();
-        let _ = writeln!(std::io::stderr().lock(), "{}: {text}", painted(self.err_color, style, word));
+        let _ = writeln!(std::io::stderr().lock(), "{}: {}", painted(self.err_color, style, word), plain(text));
     }
+}
+
+/// Text of a program without the characters that a terminal would obey.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
 
 fn painted(on: bool, style: Style, text: &str) -> String {

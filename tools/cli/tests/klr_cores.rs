@@ -2,6 +2,7 @@
 
 mod common;
 
+use birsim_klr::ast::{CoreBarrier, Engine, Operator, Stmt};
 use common::*;
 
 /// Output of a run, under the name that a sample gives it.
@@ -79,4 +80,48 @@ fn one_core_is_written_on_request() {
         let text = s.birsim(&["convert", "k.klr", "-o", "-", "--core", core]);
         assert_eq!(text.exits(0).stdout, std::fs::read_to_string(s.path(&file)).unwrap());
     }
+}
+
+/// Two barriers around the exchange.
+fn with_barriers() -> Vec<u8> {
+    changed("lnc2_sendrecv", |k| {
+        for body in &mut k.bodies {
+            let block = &mut body[0].body;
+            let Operator::NcDmaCopy(load) = block[0].op.clone() else { panic!("a load comes first") };
+            let barrier = |name: &str| Stmt {
+                name: Some(name.to_owned()),
+                op: Operator::CoreBarrier(Box::new(CoreBarrier {
+                    data: load.src.clone(),
+                    cores: vec![0, 1],
+                    engine: Engine::Unassigned,
+                })),
+                ..block[0].clone()
+            };
+            let (first, second) = (barrier("meet.1"), barrier("meet.2"));
+            block.insert(1, first);
+            block.push(second);
+        }
+    })
+}
+
+#[test]
+fn a_wrong_barrier_id_is_a_deadlock_that_names_both_sides() {
+    let s = Sandbox::new();
+    s.write("k.klr", with_barriers());
+    s.write("x.npy", sample_file("lnc2_sendrecv", "in_x.npy"));
+    s.write("y.npy", sample_file("lnc2_sendrecv", "out_y.npy"));
+    s.birsim(&["convert", "k.klr", "-o", "m.json"]).exits(0);
+    let input = ["--input", "x=x.npy", "--golden", "y=y.npy", "--rtol", "0", "--atol", "0"];
+    for programs in [&["k.klr"][..], &["m.core0.json", "m.core1.json"]] {
+        s.birsim(&[&["run"], programs, &input[..]].concat()).exits(0);
+    }
+    let mut other = s.report("m.core1.json");
+    let list = other["functions"][0]["blocks"][0]["instructions"].as_array_mut().unwrap();
+    let second = list.iter_mut().rfind(|i| i["opcode"] == "CoreBarrier").unwrap();
+    assert_eq!(second["id"], 2);
+    second["id"] = 9.into();
+    s.write("m.core1.json", serde_json::to_vec(&other).unwrap());
+    let ran = s.birsim(&[&["run", "m.core0.json", "m.core1.json"], &input[..]].concat());
+    ran.exits(3).says("BIR-S003", "core 0: meet.2 (CoreBarrier) waits for barrier 2 of cores [0, 1]");
+    assert!(ran.stderr.contains("core 1: meet.2 (CoreBarrier) waits for barrier 9 of cores [0, 1]"), "{}", ran.stderr);
 }

@@ -45,6 +45,23 @@ fn printing() -> Vec<u8> {
 }
 
 #[test]
+fn prefixes_do_not_reach_the_terminal_raw() {
+    let s = Sandbox::new();
+    let k = changed("add_scalar", |k| {
+        let block = &mut k.bodies[0][0].body;
+        let Operator::NcDmaCopy(load) = block[0].op.clone() else { panic!("a load comes first") };
+        let (src, buffer) = (load.dst, PrintOutputBuffer::Stdout);
+        let print = DevicePrint { src, print_prefix: "\u{1b}[2Jgone".into(), buffer };
+        let print = Stmt { op: Operator::DevicePrint(Box::new(print)), name: None, ..block[0].clone() };
+        block.insert(1, print);
+    });
+    s.write("k.klr", k);
+    let ran = s.birsim(&["run", "k.klr", "--random-inputs", "1"]);
+    assert!(ran.exits(0).stdout.contains("\u{fffd}[2Jgone float32 [32 x 64]"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains('\u{1b}'));
+}
+
+#[test]
 fn prints_of_several_cores_name_their_core() {
     let s = Sandbox::new();
     s.write("k.klr", printing());

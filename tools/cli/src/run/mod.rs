@@ -13,7 +13,7 @@ mod watch;
 use crate::args::{MemModeArg, OrderArg, ProfileArg, Run, ScheduleArg, UnsupportedArg};
 use crate::program::{self, Kind, Loaded, Source};
 use crate::tensors::{Decl, Files, Given, Plan};
-use crate::term::{Term, print};
+use crate::term::{Term, plain, print};
 use crate::{guard, tensors, usage};
 use birsim_engine::ir::{Module, TensorKind};
 use birsim_engine::{Cores, Limits, MemMode, Order, RunSummary, Schedule, Simulator};
@@ -272,11 +272,12 @@ fn device_prints(summaries: &[RunSummary]) {
     for (core, summary) in summaries.iter().enumerate() {
         let who = if summaries.len() > 1 { format!("core {core}: ") } else { String::new() };
         for p in &summary.prints {
+            let text = plain(&p.text);
             if p.stderr {
                 // A reader of stderr that has gone away is no reason to stop.
-                let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{who}{}\n", p.text));
+                let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{who}{text}\n"));
             } else {
-                print(&format!("{who}{}\n", p.text));
+                print(&format!("{who}{text}\n"));
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::report::Record;
 use crate::args::Run;
 use crate::npy::shape_text;
-use crate::term::{Style, Term};
+use crate::term::{Style, Term, plain};
 use birsim_kernels::Named;
 use std::fmt::Write;
 
@@ -60,7 +60,8 @@ fn tensors(record: &Record, term: &Term, out: &mut String) {
         };
         let file = o.file.display();
         let shape = shape_text(&o.shape);
-        let _ = writeln!(out, "{mark} {}  {} {shape}  -> {file}", term.paint(Style::BOLD, &o.name), o.dtype.name());
+        let _ =
+            writeln!(out, "{mark} {}  {} {shape}  -> {file}", term.paint(Style::BOLD, &plain(&o.name)), o.dtype.name());
         let Some(golden) = &o.golden else { continue };
         let _ = writeln!(out, "    {}", golden.text());
         if !golden.equal() {

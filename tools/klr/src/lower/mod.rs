@@ -48,12 +48,19 @@ pub struct Lowered {
     pub notes: Vec<String>,
 }
 
+/// Cores that one kernel may have. Logical cores have two at most; each costs a module of its own.
+const MAX_CORES: usize = 64;
+
 /// Lowers a kernel. All errors of the kernel are collected; with any of them there is no module.
 pub fn lower(program: &Program, options: &LowerOptions) -> Result<Lowered, Vec<Error>> {
     let kernel = program.as_lnc();
     let mut errors = Vec::new();
     if kernel.bodies.is_empty() {
         errors.push(Error::new(Code::K005, "the kernel has no body"));
+    }
+    if kernel.bodies.len() > MAX_CORES {
+        let what = format!("a kernel of more than {MAX_CORES} cores");
+        return Err(vec![Error::new(Code::K004, what).received(kernel.bodies.len())]);
     }
     let mut lowered = Lowered { modules: Vec::new(), notes: Vec::new() };
     for core in 0..kernel.bodies.len() {

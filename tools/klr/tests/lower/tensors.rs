@@ -165,6 +165,16 @@ fn cores_share_hbm_and_nothing_else() {
 }
 
 #[test]
+fn a_kernel_has_at_most_64_cores() {
+    let mut k = kernel(vec![]);
+    k.bodies = vec![vec![]; 64];
+    assert_eq!(run(k.clone()).expect("64 cores").modules.len(), 64);
+    k.bodies = vec![vec![]; 100_000];
+    let errors = run(k).expect_err("too many");
+    assert_eq!((errors.len(), errors[0].what()), (1, "a kernel of more than 64 cores"));
+}
+
+#[test]
 fn every_form_of_access() {
     let t = || tensor("t", Memory::Sbuf, Dtype::Float32, &[32, 6, 8]);
     let line = |src: TensorRef| one(copy(f("d"), src));
