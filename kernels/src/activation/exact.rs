@@ -1,10 +1,14 @@
-//! The closed forms (`activation.md` 3): double precision inside, one rounding to float32 at the end.
+//! The closed forms (`activation.md` 3): double precision inside, one rounding to float32 at the end. The functions of
+//! [`single`] take this way only where the profile asks for it.
 
 use super::math::{self, erf, exp, exp_single, tanh};
-use super::{ActivationFunctionType as F, unsupported};
-use crate::Result;
+use super::vector::Vector;
+#[cfg(target_arch = "x86_64")]
+use super::vector::{F8, F16, Two};
+use super::{ActivationFunctionType as F, single, unsupported};
 use crate::access::CHUNK;
 use crate::isa::Isa;
+use crate::{Profile, Result};
 
 /// The reference's literal for sqrt(2), one unit below the correctly rounded one.
 const SQRT_TWO: f64 = f64::from_bits(0x3FF6_A09E_667F_3BCC);
@@ -83,8 +87,58 @@ macro_rules! run {
     }};
 }
 
+/// Fills $piece with the values of a function of [`single`] behind the front, on the chosen instruction set.
+macro_rules! single {
+    ($isa:expr, $piece:expr, $f:path) => {{
+        /// The whole vectors of a piece; returns where they end.
+        #[inline(always)]
+        fn whole<V: Vector>(input: &[f32], out: &mut [f32], front: Affine) -> usize {
+            let (scale, bias) = (V::splat(front.scale), V::splat(front.bias));
+            for (o, i) in out.chunks_exact_mut(V::COUNT).zip(input.chunks_exact(V::COUNT)) {
+                $f(V::load(i) * scale + bias).store(o);
+            }
+            input.len() / V::COUNT * V::COUNT
+        }
+        /// The rest, padded to one vector.
+        #[inline(always)]
+        fn last<V: Vector>(input: &[f32], out: &mut [f32], front: Affine) {
+            let (mut from, mut to) = ([0.0; 16], [0.0; 16]);
+            from[..input.len()].copy_from_slice(input);
+            whole::<V>(&from[..V::COUNT], &mut to, front);
+            out.copy_from_slice(&to[..input.len()]);
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        fn on_avx2(input: &[f32], out: &mut [f32], front: Affine) {
+            let at = whole::<F8>(input, out, front);
+            last::<F8>(&input[at..], &mut out[at..], front);
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+        fn on_avx512(input: &[f32], out: &mut [f32], front: Affine) {
+            let at = whole::<Two<Two<F16>>>(input, out, front);
+            let (input, out) = (&input[at..], &mut out[at..]);
+            let at = whole::<F16>(input, out, front);
+            last::<F16>(&input[at..], &mut out[at..], front);
+        }
+        let isa: Isa = $isa;
+        let Piece { input, out, front } = $piece;
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the CPU has the features.
+            Isa::Avx2 if isa.runs_here() => unsafe { on_avx2(input, out, front) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the CPU has the features.
+            Isa::Avx512 if isa.runs_here() => unsafe { on_avx512(input, out, front) },
+            _ => {
+                whole::<f32>(input, out, front);
+            }
+        }
+    }};
+}
+
 /// Replaces every value x by func(x; alpha), all instruction sets with the same bits.
-pub fn apply(isa: Isa, func: F, alpha: f32, values: &mut [f32]) -> Result<()> {
+pub fn apply(isa: Isa, func: F, alpha: f32, values: &mut [f32], profile: &Profile) -> Result<()> {
     // These keep the bits of every NaN; the front would quiet it.
     match func {
         F::Identity | F::Copy => return Ok(()),
@@ -98,12 +152,31 @@ pub fn apply(isa: Isa, func: F, alpha: f32, values: &mut [f32]) -> Result<()> {
     values.chunks_mut(CHUNK).try_for_each(|out| {
         let input = &mut copy[..out.len()];
         input.copy_from_slice(out);
-        map(isa, func, alpha, Piece { input, out, front: Affine::NONE })
+        map(isa, func, alpha, Piece { input, out, front: Affine::NONE }, profile)
     })
 }
 
 /// func(front(x); alpha) for every value of a piece.
-pub(super) fn map(isa: Isa, func: F, alpha: f32, piece: Piece) -> Result<()> {
+pub(super) fn map(isa: Isa, func: F, alpha: f32, piece: Piece, profile: &Profile) -> Result<()> {
+    match func {
+        F::DerivativeSilu if profile.silu_derivative_printed => silu_derivative_printed(isa, piece),
+        _ if profile.activation_double => return double(isa, func, alpha, piece),
+        F::Arctan => single!(isa, piece, single::atan),
+        F::Exp => single!(isa, piece, single::exp),
+        F::GeluApprxTanh => single!(isa, piece, single::gelu_tanh),
+        F::Ln => single!(isa, piece, single::ln),
+        F::Sigmoid => single!(isa, piece, single::sigmoid),
+        F::Silu => single!(isa, piece, single::silu),
+        F::Sin => single!(isa, piece, single::sin),
+        F::Softplus => single!(isa, piece, single::softplus),
+        F::Tanh => single!(isa, piece, single::tanh),
+        _ => return double(isa, func, alpha, piece),
+    }
+    Ok(())
+}
+
+/// The same in double precision throughout.
+fn double(isa: Isa, func: F, alpha: f32, piece: Piece) -> Result<()> {
     match func {
         F::Identity | F::Copy => affine(isa, piece),
         F::Square => run!(isa, piece, x => square(x)),
@@ -171,7 +244,7 @@ fn tanh32(x: f32) -> f32 {
 
 /// The single-precision exponential, rounded from double.
 #[inline(always)]
-pub(super) fn exp32(x: f32) -> f32 {
+fn exp32(x: f32) -> f32 {
     exp_single(x) as f32
 }
 
@@ -302,7 +375,7 @@ fn silu(x: f32) -> f32 {
 }
 
 /// The form the notes print, (x e^x + 1) e^x / (e^x + 1)^2: 0.25 at 0, where the derivative is 0.5.
-pub(super) fn silu_derivative_printed(isa: Isa, piece: Piece) {
+fn silu_derivative_printed(isa: Isa, piece: Piece) {
     run!(isa, piece, x => {
         let d = f64::from(x);
         let e = exp(d);
@@ -310,9 +383,15 @@ pub(super) fn silu_derivative_printed(isa: Isa, piece: Piece) {
     });
 }
 
-/// x - row maximum in float32, then the single exponential.
-pub(super) fn exponential(isa: Isa, row_max: f32, piece: Piece) {
-    run!(isa, piece, row_max, top, x => exp32(x - top));
+/// x - row maximum in float32, then the single exponential. A row maximum that is not a number takes the way that says
+/// which of two such payloads survives.
+pub(super) fn exponential(isa: Isa, row_max: f32, piece: Piece, profile: &Profile) {
+    if profile.activation_double || row_max.is_nan() {
+        run!(isa, piece, row_max, top, x => exp32(x - top));
+    } else {
+        let front = Affine { scale: 1.0, bias: -row_max };
+        single!(isa, Piece { front, ..piece }, single::exp);
+    }
 }
 
 /// 1 / x.

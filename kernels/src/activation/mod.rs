@@ -12,6 +12,8 @@ mod exact;
 mod magnitude;
 mod math;
 pub mod pwp;
+mod single;
+mod vector;
 
 pub use exact::apply;
 use exact::{Affine, Piece};
@@ -102,7 +104,6 @@ pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Re
         return magnitude::run(src, dst, profile);
     }
     let isa = Isa::best();
-    let printed = p.func == ActivationFunctionType::DerivativeSilu && profile.silu_derivative_printed;
     each_lane(src, dst, p.epilogue.as_ref(), profile, |lane| {
         let front = front.lane(lane);
         let alpha = scalar(&p.alpha, lane);
@@ -121,7 +122,7 @@ pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Re
                     return out.chunks_mut(CHUNK).try_for_each(|out| {
                         let values = &mut values[..out.len()];
                         values.copy_from_slice(out);
-                        function(isa, p.func, printed, alpha, Piece { input: values, out, front: Affine::NONE })
+                        exact::map(isa, p.func, alpha, Piece { input: values, out, front: Affine::NONE }, profile)
                     });
                 }
             };
@@ -131,19 +132,10 @@ pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Re
                     exact::affine(isa, Piece { out: &mut *out, ..piece });
                     t.apply(out)
                 }
-                None => function(isa, p.func, printed, alpha, piece),
+                None => exact::map(isa, p.func, alpha, piece, profile),
             }
         }
     })
-}
-
-/// The exact form, or the printed one where the profile says so.
-fn function(isa: Isa, func: ActivationFunctionType, printed: bool, alpha: f32, piece: Piece) -> Result<()> {
-    if printed {
-        exact::silu_derivative_printed(isa, piece);
-        return Ok(());
-    }
-    exact::map(isa, func, alpha, piece)
 }
 
 /// Reciprocal (21): exact float32 division, never a table.
@@ -175,7 +167,7 @@ pub fn exponential(
     each_lane(src, dst, epilogue, profile, |lane| {
         let m = scalar(row_max, lane);
         move |input: &[f32], out: &mut [f32]| {
-            exact::exponential(isa, m, Piece { input, out, front: Affine::NONE });
+            exact::exponential(isa, m, Piece { input, out, front: Affine::NONE }, profile);
             Ok(())
         }
     })

@@ -181,6 +181,9 @@ profile! {
     "activation" {
         /// Derivative_silu is the form the notes print, 0.25 at 0, instead of the derivative.
         silu_derivative_printed: bool = false, ["activation 3", "activation 10"], ["Activation"];
+        /// Every function computes in double precision and rounds once; off, the costly ones compute in float32 within one
+        /// unit in the last place.
+        activation_double: bool = false, ["activation 3.1"], ["Activation", "Exponential"];
         /// The constants of Derivative_Gelu, Derivative_Erf and Lrelu multiply in double.
         activation_constants: Only = Only("double"), ["activation 3", "activation 3.1", "activation 10"], ["Activation"];
         /// Activate2 evaluates its two operations with the float map.
