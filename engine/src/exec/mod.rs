@@ -234,7 +234,8 @@ impl<'m, 'w> Cx<'m, 'w> {
         Ok(match self.place_of(k)? {
             Some((loc, pattern)) => {
                 let p = &self.m.places[loc as usize].0;
-                let row = pattern.byte_of(0, 0).saturating_sub(p.start as i64).max(0) as u64 / p.row_stride.max(1);
+                let first = if pattern.is_empty() { p.start as i64 } else { pattern.byte_of(0, 0) };
+                let row = first.saturating_sub(p.start as i64).max(0) as u64 / p.row_stride.max(1);
                 (p.base + row) as usize
             }
             None => 0,

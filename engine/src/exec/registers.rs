@@ -14,7 +14,8 @@ fn target(cx: &Cx) -> Result<RegRef> {
 }
 
 fn scalar(cx: &Cx, k: usize) -> Result<Imm> {
-    cx.scalar(k)?
+    let given = if k < cx.n_ins() { cx.scalar(k)? } else { None };
+    given
         .ok_or_else(|| Error::new(Code::J009, "the operand is a register or an immediate").operand(format!("ins[{k}]")))
 }
 
@@ -33,7 +34,10 @@ pub fn register_alu(cx: &mut Cx) -> Result<()> {
     let op = cx.named::<AluOp>(f::RegisterAlu::op)?;
     let wide = cx.flag(f::RegisterAlu::is_64bit)?;
     let a = scalar(cx, 0)?;
-    let b = if cx.n_ins() > 1 { scalar(cx, 1)? } else { Imm { dtype: a.dtype, bits: 0 } };
+    let b = match cx.n_ins() {
+        1 if op.is_unary() => Imm { dtype: a.dtype, bits: 0 },
+        _ => scalar(cx, 1)?,
+    };
     if a.dtype == Dtype::Float32 {
         return Err(Error::new(Code::U002, "RegisterAlu on float registers is not documented").received(a.dtype));
     }

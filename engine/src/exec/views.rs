@@ -25,12 +25,8 @@ impl<'w> Cx<'_, 'w> {
         let nums: arrayvec::ArrayVec<u32, 8> = pattern.pairs().iter().map(|p| p.num).collect();
         let dense = Pattern::dense(pattern.dtype(), &nums)?;
         let bytes = pattern.len() * pattern.dtype().size();
-        if self.m.run.stage.len() <= k {
-            self.m.run.stage.resize_with(k + 1, Vec::new);
-        }
-        let buffer = &mut self.m.run.stage[k];
-        buffer.resize(bytes.div_ceil(8), 0);
-        let out: &mut [u8] = &mut bytemuck::cast_slice_mut(buffer.as_mut_slice())[..bytes];
+        let buffer = self.m.run.staging(k, bytes, &self.m.settings.limits)?;
+        let out: &mut [u8] = &mut bytemuck::cast_slice_mut(buffer)[..bytes];
         let mem = &mut self.m.arenas[arena];
         let (lo, hi) = pattern.extent().unwrap_or((0, 0));
         if mem.is_present(lo as usize, hi as usize) {
@@ -123,12 +119,8 @@ impl<'w> Cx<'_, 'w> {
             // SAFETY: as in `input_at`; no output lies in this location.
             return Ok((unsafe { self.m.arenas[arena].src(whole) }?, pattern, address));
         }
-        if self.m.run.stage.len() <= k {
-            self.m.run.stage.resize_with(k + 1, Vec::new);
-        }
-        let buffer = &mut self.m.run.stage[k];
-        buffer.resize((hi - lo).div_ceil(8), 0);
-        let bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(buffer.as_mut_slice())[..hi - lo];
+        let buffer = self.m.run.staging(k, hi - lo, &self.m.settings.limits)?;
+        let bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(buffer)[..hi - lo];
         self.m.arenas[arena].read(lo, bytes);
         // SAFETY: the staging buffer of this operand is not touched again until the next instruction.
         let view = unsafe { Src::from_raw(bytes.as_ptr(), bytes.len(), whole.shifted(-(lo as i64))) }?;

@@ -257,7 +257,11 @@ fn listed(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Resul
     let total = total.ok_or_else(|| {
         Error::new(Code::S008, "a pattern across partition ends has more than 2^28 elements").received(nums.len())
     })?;
-    let mut offsets = Vec::with_capacity(total as usize);
+    let mut offsets = Vec::new();
+    offsets.try_reserve_exact(total as usize).map_err(|_| {
+        Error::new(Code::S009, "not enough memory for a pattern across partition ends")
+            .received(format!("{total} elements"))
+    })?;
     let mut index = [0i64; MAX_PAIRS];
     for _ in 0..total {
         let e = offset + ap.iter().zip(index).map(|(p, i)| p.step * i).sum::<i64>();

@@ -7,6 +7,7 @@ use crate::target::{PSUM_BANK_BYTES, Sizes};
 use crate::{Code, Error, Result};
 use birsim_kernels::profile::{Profile, PsumAddress};
 use hashbrown::HashMap;
+use std::collections::BTreeMap;
 
 /// Names declared by one function.
 #[derive(Default)]
@@ -285,23 +286,68 @@ pub fn declare(
             }
         }
     }
-    for (index, target) in later {
-        let to = *scope.locations.get(&target).ok_or_else(|| {
-            Error::new(Code::J006, format!("the alias or pointer target {target} does not exist"))
-                .at(|p| p.tensor = Some(program.locations[index as usize].name.to_string()))
+    join_aliases(program, layout, scope, &later)
+}
+
+/// Gives every alias and pointer the memory of what it names, through any number of steps and whatever the order.
+fn join_aliases(program: &mut Program, layout: &mut Layout, scope: &Scope, pairs: &[(u32, String)]) -> Result<()> {
+    let mut named: BTreeMap<u32, u32> = BTreeMap::new();
+    for (index, target) in pairs {
+        let tensor = program.locations[*index as usize].name.to_string();
+        let refuse = |e: Error| e.at(|p| p.tensor = Some(tensor.clone()));
+        let to = *scope.locations.get(target).ok_or_else(|| {
+            refuse(Error::new(Code::J006, format!("the alias or pointer target {target} does not exist")))
         })?;
+        let (from, to) = (last(&mut named, *index), last(&mut named, to));
+        if from == to {
+            continue;
+        }
+        if from != *index {
+            let first = &program.locations[from as usize].name;
+            return Err(refuse(
+                Error::new(Code::J013, "an alias names two different memories")
+                    .received(format!("{first} and {target}")),
+            ));
+        }
+        named.insert(from, to);
+    }
+    let aliases: Vec<u32> = named.keys().copied().collect();
+    for index in &aliases {
+        let to = last(&mut named, *index);
         let dst = layout.placements[to as usize].clone();
-        let own = &mut layout.placements[index as usize];
-        if own.bytes() > dst.bytes() {
-            return Err(Error::new(Code::J013, "an alias is larger than the memory it names")
-                .received(format!("{} bytes onto {}", own.bytes(), dst.bytes()))
-                .at(|p| p.tensor = Some(program.locations[index as usize].name.to_string())));
+        let own = &mut layout.placements[*index as usize];
+        let fits = match (own.ty.is_dram(), dst.ty.is_dram()) {
+            (true, true) => own.bytes() <= dst.bytes(),
+            (false, false) => own.ty == dst.ty && own.rows <= dst.rows && own.row_bytes <= dst.row_bytes,
+            _ => false,
+        };
+        if !fits {
+            let shape = |l: &LocationInfo| format!("{} {} x {} bytes", l.ty, l.rows, l.row_bytes);
+            return Err(Error::new(Code::J013, "an alias does not fit into the memory it names")
+                .received(format!("{} onto {}", shape(own), shape(&dst)))
+                .at(|p| p.tensor = Some(program.locations[*index as usize].name.to_string())));
         }
         (own.arena, own.start) = (dst.arena, dst.start);
-        program.locations[index as usize].aliased = true;
+        if !own.ty.is_dram() {
+            (own.base, own.row_stride, own.bank_offset) = (dst.base, dst.row_stride, dst.bank_offset);
+        }
+        program.locations[*index as usize].aliased = true;
         program.locations[to as usize].aliased = true;
     }
     Ok(())
+}
+
+/// The end of a chain of names; the steps to it are shortened, so that long chains stay cheap.
+fn last(named: &mut BTreeMap<u32, u32>, from: u32) -> u32 {
+    let mut end = from;
+    while let Some(next) = named.get(&end) {
+        end = *next;
+    }
+    let mut at = from;
+    while let Some(next) = named.get_mut(&at) {
+        at = std::mem::replace(next, end);
+    }
+    end
 }
 
 /// Tensors that a capacity error names at most.

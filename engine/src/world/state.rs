@@ -201,6 +201,26 @@ impl Run {
         }
     }
 
+    /// The buffer of operand `k`, at least `bytes` long. A pattern can name an element many times, so its copy may be larger
+    /// than all tensors together.
+    pub fn staging(&mut self, k: usize, bytes: usize, limits: &Limits) -> crate::Result<&mut [u64]> {
+        if self.stage.len() <= k {
+            self.stage.resize_with(k + 1, Vec::new);
+        }
+        let (buffer, words) = (&mut self.stage[k], bytes.div_ceil(8));
+        let more = words.saturating_sub(buffer.len());
+        if more > 0 {
+            let allowed = limits.max_memory.is_none_or(|max| self.stats.touched.saturating_add(bytes as u64) <= max);
+            if !allowed || buffer.try_reserve_exact(more).is_err() {
+                return Err(Error::new(Code::S009, "the copy of an operand needs more memory than there is")
+                    .received(format!("{bytes} bytes"))
+                    .advice("a pattern with step 0 repeats its elements: use fewer repeats, or raise --max-memory"));
+            }
+            buffer.resize(words, 0);
+        }
+        Ok(buffer)
+    }
+
     /// Counts one execution.
     pub fn count(&mut self, opcode: Opcode) {
         self.stats.instructions += 1;

@@ -73,7 +73,7 @@ pub fn run(args: &[OsString], term: &Term) -> Result<i32> {
         texts.push(text);
     }
     if texts.iter().any(|t| matches!(t.trim_start_matches('-'), "help" | "h") && t.starts_with('-')) {
-        print(HELP);
+        print(HELP)?;
         return Ok(0);
     }
     let translated = translate(&texts)?;

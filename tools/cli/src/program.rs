@@ -94,10 +94,17 @@ pub fn load(source: &Source, options: &LowerOptions) -> Result<Loaded, Vec<Error
     }
 }
 
-/// Loads a program: one file, or the modules of several cores.
+/// Loads a program to run: one file, or the modules of several cores. A module without instructions is refused: a run
+/// that computes nothing is a mistake in its keys.
 pub fn load_all(sources: &[Source], options: &LowerOptions) -> Result<Loaded, Vec<Error>> {
     match sources {
-        [one] => load(one, options),
+        [one] => {
+            let loaded = load(one, options)?;
+            match loaded.modules.iter().find_map(empty) {
+                Some(e) => Err(vec![e.at(|p| p.file = Some(one.name.clone()))]),
+                None => Ok(loaded),
+            }
+        }
         several => {
             let mut modules = Vec::with_capacity(several.len());
             let mut errors = Vec::new();
@@ -119,10 +126,23 @@ pub fn load_all(sources: &[Source], options: &LowerOptions) -> Result<Loaded, Ve
 /// One of several files: always a module.
 fn module(source: &Source) -> Result<Module> {
     match source.kind()? {
-        Kind::BirJson => format::read(&source.bytes),
+        Kind::BirJson => {
+            let module = format::read(&source.bytes)?;
+            empty(&module).map_or(Ok(module), Err)
+        }
         Kind::Klr => Err(Error::new(Code::F008, "several programs are given, and one is a KLR kernel")
             .advice("a KLR file holds all its cores; give it alone")),
     }
+}
+
+fn empty(module: &Module) -> Option<Error> {
+    let entry = module.entry()?;
+    entry.blocks.iter().all(|b| b.instructions.is_empty()).then(|| {
+        Error::new(Code::J003, "the program has no instructions")
+            .received(format!("{} blocks", entry.blocks.len()))
+            .advice("a function lists its `blocks`, and a block its `instructions`")
+            .at(|p| p.function = Some(entry.name.clone()))
+    })
 }
 
 /// Sorts modules by the core they are for. Modules that do not say it keep their order.

@@ -1,6 +1,6 @@
 //! Terminal output: colours, errors on stderr, and a stdout that may close early.
 
-use birsim_kernels::Error;
+use birsim_kernels::{Code, Error, Result};
 use clap::ValueEnum;
 use std::io::{IsTerminal, Write};
 
@@ -91,7 +91,12 @@ fn painted(on: bool, style: Style, text: &str) -> String {
 }
 
 /// Writes to stdout. A reader that has gone away (`| head`) is not an error: the command's outcome stays what it is.
-pub fn print(text: &str) {
+pub fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::new(Code::F007, format!("cannot write to standard output: {e}")))
+        }
+        _ => Ok(()),
+    }
 }

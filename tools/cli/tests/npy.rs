@@ -2,7 +2,7 @@
 
 mod common;
 
-use birsim_cli::npy::open;
+use birsim_cli::npy::{Archive, open};
 use birsim_kernels::{Code, Dtype};
 use common::{Sandbox, f32s, npy};
 
@@ -108,4 +108,24 @@ fn bytes_after_the_data_are_ignored() {
     let mut bytes = npy("<f4", false, "(1,)", &f32s(&[1.0]));
     bytes.extend([9; 5]);
     assert_eq!(read(&bytes, Dtype::Float32, &[1]), Ok(f32s(&[1.0])));
+}
+
+#[test]
+fn a_damaged_archive_member_is_refused() {
+    use std::io::Write;
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    zip.start_file("x.npy", options).unwrap();
+    zip.write_all(&npy("<f4", false, "(2,)", &f32s(&[1.0, 2.0]))).unwrap();
+    let mut bytes = zip.finish().unwrap().into_inner();
+    let s = Sandbox::new();
+    let member = |bytes: &[u8]| {
+        let path = s.write("a.npz", bytes);
+        let mut archive = Archive::open(&path).unwrap();
+        archive.member("x").unwrap().into_bytes().map_err(|e| e.code())
+    };
+    assert_eq!(member(&bytes), Ok(f32s(&[1.0, 2.0])));
+    let at = bytes.windows(4).position(|w| w == 1.0f32.to_le_bytes()).unwrap();
+    bytes[at] ^= 1;
+    assert_eq!(member(&bytes), Err(Code::F003));
 }

@@ -62,7 +62,7 @@ pub(super) fn convert(cx: &Context, field: &Field, json: Json) -> Result<Value> 
     }
 }
 
-fn mismatch(cx: &Context, expected: &str, got: &Json) -> serde_json::Error {
+pub(super) fn mismatch(cx: &Context, expected: &str, got: &Json) -> serde_json::Error {
     let text = got.to_string();
     let shown: String = text.chars().take(80).collect();
     cx.fail(Code::J002, format!("expected {expected}"), if shown.len() < text.len() { shown + "..." } else { shown })

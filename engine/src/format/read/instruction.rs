@@ -147,6 +147,15 @@ fn flat_axis(i: &mut Instruction) {
     }
 }
 
+/// A flag that no row declares.
+fn flag(cx: &Context, json: &Json) -> Result<bool, serde_json::Error> {
+    match (json.as_bool(), json.as_u64()) {
+        (Some(b), _) => Ok(b),
+        (_, Some(n @ 0..=1)) => Ok(n == 1),
+        _ => Err(field::mismatch(cx, "true or false", json)),
+    }
+}
+
 /// Sorts own keys into the fields of the opcode's row; the rest is kept.
 fn own_keys(cx: &Context, i: &mut Instruction, own: Vec<(Key<'_>, Json)>) -> Result<(), serde_json::Error> {
     let row = i.opcode.row();
@@ -163,14 +172,14 @@ fn own_keys(cx: &Context, i: &mut Instruction, own: Vec<(Key<'_>, Json)>) -> Res
             k => row.field_index(k),
         };
         match index {
-            Some(_) if json.is_null() => {}
+            _ if json.is_null() => {}
             // A default that is written out means the same as one that is left out.
             Some(n) => {
                 let v = field::convert(cx, &row.fields[n], json)?;
                 i.fields[n] = Some(v).filter(|v| !row.fields[n].default.is(v));
             }
-            None if i.opcode.is_matmul() && &*key == "start_tensor_calc" => start = json.as_bool(),
-            None if i.opcode.is_matmul() && &*key == "stop_tensor_calc" => stop = json.as_bool(),
+            None if i.opcode.is_matmul() && &*key == "start_tensor_calc" => start = Some(flag(cx, &json)?),
+            None if i.opcode.is_matmul() && &*key == "stop_tensor_calc" => stop = Some(flag(cx, &json)?),
             None if i.opcode == Opcode::DynamicForLoop && matches!(&*key, "lb" | "ub" | "stride") => {
                 axis_keys.insert(key.0.into_owned(), json);
             }

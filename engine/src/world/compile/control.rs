@@ -142,11 +142,25 @@ impl Context<'_> {
                     .operand("arguments")
             })
         };
+        let callee = &self.compiler.scopes[function as usize];
         let mut bindings = Vec::new();
         for (formal, actual) in &pairs {
-            let f = set(&self.compiler.scopes[function as usize], formal, "formal")?;
+            let f = set(callee, formal, "formal")?;
             let a = set(self.scope(), actual, "actual")?;
             bindings.push((f, a));
+        }
+        let mut free: Vec<&str> = callee
+            .sets
+            .iter()
+            .filter(|(_, s)| self.program.sets[**s as usize].formal && bindings.iter().all(|(f, _)| f != *s))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        if !free.is_empty() {
+            free.sort_unstable();
+            return Err(Error::new(Code::J009, format!("the call of {target} leaves formal arguments unbound"))
+                .received(free.join(", "))
+                .operand("arguments")
+                .advice("`arguments` maps every formal tensor set of the callee to one of the caller"));
         }
         Ok((Control::Call { function, bindings: bindings.into() }, None))
     }

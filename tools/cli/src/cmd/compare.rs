@@ -28,12 +28,12 @@ pub fn run(args: &Compare) -> Result<i32> {
         npy::shape_text(&shape),
         outcome.text(),
         golden::tolerance_text(&tolerance)
-    ));
+    ))?;
     if outcome.equal() {
         return Ok(0);
     }
     if let Some(bars) = outcome.histogram() {
-        print(&bars);
+        print(&bars)?;
     }
     Ok(1)
 }

@@ -24,7 +24,7 @@ pub fn run(args: &Convert, term: &Term) -> Result<i32> {
     };
     let to_stdout = args.output.as_os_str() == "-";
     match modules.as_slice() {
-        [module] if to_stdout => print(&format::write(module)),
+        [module] if to_stdout => print(&format::write(module))?,
         [module] => write_atomic(&args.output, &[format::write(module).as_bytes()])?,
         several if to_stdout => {
             return Err(Error::new(Code::F008, "standard output takes the module of one core")
@@ -38,7 +38,7 @@ pub fn run(args: &Convert, term: &Term) -> Result<i32> {
             }
             let names: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
             let names = names.join(" ");
-            print(&format!("{} cores, one module each; together: birsim run {names}\n", several.len()));
+            print(&format!("{} cores, one module each; together: birsim run {names}\n", several.len()))?;
         }
     }
     Ok(0)

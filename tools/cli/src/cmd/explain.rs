@@ -9,7 +9,7 @@ pub fn run(args: &Explain) -> Result<i32> {
     let Some(text) = &args.code else {
         let lines: String =
             Code::ALL.iter().map(|c| format!("{c}  {:<11}  {}\n", c.class().word(), c.title())).collect();
-        print(&lines);
+        print(&lines)?;
         return Ok(0);
     };
     let code = Code::parse(text).ok_or_else(|| {
@@ -31,6 +31,6 @@ pub fn run(args: &Explain) -> Result<i32> {
         class.exit_code(),
         code.rule(),
         code.advice(),
-    ));
+    ))?;
     Ok(0)
 }

@@ -28,6 +28,6 @@ pub fn run(args: &Inspect) -> Result<i32> {
             if args.json { format!("{:#}\n", listing_json(&module)) } else { listing(&module) }
         }
     };
-    print(&text);
+    print(&text)?;
     Ok(0)
 }

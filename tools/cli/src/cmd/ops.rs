@@ -21,12 +21,12 @@ pub fn run(args: &Ops) -> Result<i32> {
             let _ = writeln!(text, "{row}{}", if i + 1 < rows.len() { "," } else { "" });
         }
         text.push_str("]\n");
-        print(&text);
+        print(&text)?;
         return Ok(0);
     }
-    print(&table());
+    print(&table())?;
     if args.fidelity {
-        print(&choices());
+        print(&choices())?;
     }
     Ok(0)
 }

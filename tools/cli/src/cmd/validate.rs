@@ -35,7 +35,7 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
     loaded.notes.iter().for_each(|n| text.push_str(&format!("note: {n}\n")));
     let instructions = loaded.modules.iter().flat_map(usage::instructions).count();
     text.push_str(&format!("{name}: valid, {instructions} instructions, {} tensors\n", sim.tensors().len()));
-    print(&text);
+    print(&text)?;
     Ok(0)
 }
 

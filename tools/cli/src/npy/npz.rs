@@ -41,6 +41,6 @@ impl Archive {
             .map_err(|e| at(Error::new(Code::F003, format!("the archive member cannot be read: {e}"))))?;
         let header = Header::read(&mut entry).map_err(at)?;
         // The size in the table of contents is the archive's own claim, so nothing is reserved by it.
-        Npy::new(header, Box::new(entry), None, origin)
+        Npy::new(header, Box::new(entry), None, origin).map(Npy::in_archive)
     }
 }

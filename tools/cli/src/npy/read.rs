@@ -12,6 +12,8 @@ pub struct Npy<'a> {
     data: Box<dyn Read + 'a>,
     /// Bytes that can still come, when known.
     available: Option<u64>,
+    /// A member of an archive: its checksum is compared when its end is read. (A pipe's end may never come.)
+    member: bool,
     origin: String,
 }
 
@@ -47,7 +49,13 @@ impl<'a> Npy<'a> {
                 .received(format!("{got} bytes of data, shape {:?} needs {}", header.shape, header.bytes))
                 .at(|p| p.file = Some(origin)));
         }
-        Ok(Npy { header, data, available, origin })
+        Ok(Npy { header, data, available, member: false, origin })
+    }
+
+    /// The data is a member of an archive.
+    pub(super) fn in_archive(mut self) -> Self {
+        self.member = true;
+        self
     }
 
     /// What the file says about itself.
@@ -104,6 +112,11 @@ impl<'a> Npy<'a> {
                 return Err(at(e, self.origin));
             }
             Ok(_) => {}
+        }
+        if self.member
+            && let Err(e) = self.data.read(&mut [0])
+        {
+            return Err(at(Error::new(Code::F003, format!("the archive member is damaged: {e}")), self.origin));
         }
         let Element { big_endian, size, .. } = self.header.element;
         if big_endian {

@@ -41,19 +41,28 @@ fn header(dtype: Dtype, shape: &[u64]) -> Vec<u8> {
 }
 
 /// Writes a file under a temporary name in its folder, then renames it: readers see the old file or the whole new one.
+///
+/// A link is followed, and what is no regular file (a device, a pipe) is written to and never replaced.
 pub fn write_atomic(path: &Path, parts: &[&[u8]]) -> Result<()> {
     let attempt = || -> std::io::Result<()> {
-        let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut temporary = tempfile::Builder::new().prefix(".birsim-").suffix(".tmp").tempfile_in(dir)?;
-        for part in parts {
-            temporary.write_all(part)?;
+        let write = |out: &mut dyn Write| parts.iter().try_for_each(|part| out.write_all(part));
+        let known = std::fs::metadata(path).ok();
+        if known.is_some_and(|m| !m.is_file()) {
+            return write(&mut std::fs::OpenOptions::new().write(true).open(path)?);
         }
+        let linked = std::fs::canonicalize(path).ok();
+        let path = linked.as_deref().unwrap_or(path);
+        let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".birsim-").suffix(".tmp");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // Temporary files are private; a result is an ordinary file.
-            temporary.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+            // Temporary files are private; a result is an ordinary file, as far as the umask allows.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
         }
+        let mut temporary = builder.tempfile_in(dir)?;
+        write(&mut temporary)?;
         temporary.persist(path).map_err(|e| e.error)?;
         Ok(())
     };
@@ -109,6 +118,30 @@ mod tests {
         let text = String::from_utf8(header(Dtype::Uint8, &[3])[10..].to_vec()).unwrap();
         assert!(text.contains("'shape': (3,), "), "{text}");
         assert!(String::from_utf8_lossy(&header(Dtype::Int64, &[])[10..]).contains("'shape': (), "));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_pipes_stay_pipes() {
+        use std::os::unix::fs::{FileTypeExt, symlink};
+        let dir = tempfile::tempdir().unwrap();
+        let (target, link) = (dir.path().join("real"), dir.path().join("link"));
+        std::fs::write(&target, b"old").unwrap();
+        symlink(&target, &link).unwrap();
+        write_atomic(&link, &[b"ne", b"w"]).unwrap();
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(std::fs::read(&target).unwrap(), b"new");
+        let pipe = dir.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || std::fs::read(pipe).unwrap()
+        });
+        write_atomic(&pipe, &[b"data"]).unwrap();
+        assert_eq!(reader.join().unwrap(), b"data");
+        assert!(std::fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        let e = write_atomic(dir.path(), &[b"x"]).unwrap_err();
+        assert_eq!(e.code(), Code::F007);
     }
 
     #[test]

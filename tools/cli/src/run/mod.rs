@@ -39,18 +39,19 @@ pub fn run(args: &Run, term: &Term) -> i32 {
             term.error(e);
         }
     }
-    if outcome.is_ok() && !args.quiet {
-        print(&summary::text(&record, args, term));
-    }
     let mut code = record.exit_code();
-    let texts = [(&args.report, record.json(code)), (&args.junit, junit::xml(&record))];
+    // The run's own failure says more than that of its report.
+    let mut failed = |e: Error| {
+        term.error(&e);
+        code = if code == 0 { e.class().exit_code() } else { code };
+    };
+    if outcome.is_ok() && !args.quiet {
+        print(&summary::text(&record, args, term)).unwrap_or_else(&mut failed);
+    }
+    let texts = [(&args.report, record.json(record.exit_code())), (&args.junit, junit::xml(&record))];
     for (path, text) in texts {
         let Some(path) = path else { continue };
-        if let Err(e) = guard(|| crate::npy::write_atomic(path, &[text.as_bytes()])) {
-            term.error(&e);
-            // The run's own failure says more than the report's.
-            code = if code == 0 { e.class().exit_code() } else { code };
-        }
+        guard(|| crate::npy::write_atomic(path, &[text.as_bytes()])).unwrap_or_else(&mut failed);
     }
     code
 }
@@ -107,12 +108,12 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     }
     match ran {
         Ok(summaries) => {
-            device_prints(&summaries);
+            device_prints(&summaries)?;
             record.summary(&summaries, &sim);
         }
         Err(e) => {
             if let Ok(summaries) = guard(|| Ok(sim.summaries())) {
-                device_prints(&summaries);
+                device_prints(&summaries)?;
                 record.summary(&summaries, &sim);
                 // The error tells the first finding of the checkers.
                 if e.code() == Code::S017 && !args.quiet {
@@ -268,7 +269,7 @@ fn bind(
 }
 
 /// What the program itself prints goes where it says.
-fn device_prints(summaries: &[RunSummary]) {
+fn device_prints(summaries: &[RunSummary]) -> Result<()> {
     for (core, summary) in summaries.iter().enumerate() {
         let who = if summaries.len() > 1 { format!("core {core}: ") } else { String::new() };
         for p in &summary.prints {
@@ -277,10 +278,11 @@ fn device_prints(summaries: &[RunSummary]) {
                 // A reader of stderr that has gone away is no reason to stop.
                 let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{who}{text}\n"));
             } else {
-                print(&format!("{who}{text}\n"));
+                print(&format!("{who}{text}\n"))?;
             }
         }
     }
+    Ok(())
 }
 
 /// What a single core tells itself, for several: outputs that nothing wrote, inputs that something changed.

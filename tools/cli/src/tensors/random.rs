@@ -4,7 +4,8 @@ use super::Decl;
 use birsim_kernels::{Dtype, Profile, cast};
 
 /// Bytes for a tensor: floats evenly in [-1, 1), integers in 0..10, scale bytes near 1. The values depend on seed and name only.
-pub fn random_bytes(decl: &Decl, bytes: usize, seed: u64) -> Vec<u8> {
+/// `None` when the host has too little memory.
+pub fn random_bytes(decl: &Decl, bytes: usize, seed: u64) -> Option<Vec<u8>> {
     // FNV-1a keeps tensors of one program apart.
     let hash =
         decl.name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
@@ -15,7 +16,9 @@ pub fn random_bytes(decl: &Decl, bytes: usize, seed: u64) -> Vec<u8> {
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ z >> 31
     };
-    let mut out = vec![0u8; bytes];
+    let mut out = Vec::new();
+    out.try_reserve_exact(bytes).ok()?;
+    out.resize(bytes, 0u8);
     let dtype = decl.dtype;
     match dtype {
         Dtype::Float8E8m0fnu => out.iter_mut().for_each(|b| *b = 124 + (next() % 7) as u8),
@@ -31,7 +34,7 @@ pub fn random_bytes(decl: &Decl, bytes: usize, seed: u64) -> Vec<u8> {
             }
         }
     }
-    out
+    Some(out)
 }
 
 #[cfg(test)]
@@ -53,9 +56,9 @@ mod tests {
                 shape: vec![7, 100],
                 file: String::new(),
             };
-            let bytes = random_bytes(&decl, 700 * dtype.size(), 1);
-            assert_eq!(bytes, random_bytes(&decl, 700 * dtype.size(), 1));
-            assert_ne!(bytes, random_bytes(&decl, 700 * dtype.size(), 2));
+            let bytes = random_bytes(&decl, 700 * dtype.size(), 1).unwrap();
+            assert_eq!(bytes, random_bytes(&decl, 700 * dtype.size(), 1).unwrap());
+            assert_ne!(bytes, random_bytes(&decl, 700 * dtype.size(), 2).unwrap());
             let mut distinct = std::collections::HashSet::new();
             for i in 0..700 {
                 let text = element_text(dtype, &bytes, i);
