@@ -6,6 +6,7 @@ use birsim_kernels::activation::ActivationFunctionType as F;
 use birsim_kernels::activation::*;
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::isa::Isa;
+use birsim_kernels::profile::PastMax;
 use birsim_kernels::{Code, Dtype, Named, Profile, cast};
 
 /// The documented forms in double precision with another library's functions.
@@ -559,9 +560,12 @@ fn abs_on_the_bits_of_narrow_floats_equals_the_conversions_for_every_code_and_pr
         let count = (codes.len() / size) as u32;
         let x = Src::new(&codes, Pattern::dense(dtype, &[2, count / 2]).unwrap()).unwrap();
         for base in [Profile::reference(), Profile::device()] {
-            for (saturate, suppress) in [(false, false), (false, true), (true, false), (true, true)] {
+            for flags in 0..16 {
                 let mut profile = base.clone();
-                (profile.fp8_saturate, profile.fp8_suppress_nan) = (saturate, suppress);
+                profile.fp8_saturate = flags & 1 != 0;
+                profile.fp8_suppress_nan = flags & 2 != 0;
+                profile.fp8_e5m2_nan_overflows = flags & 4 != 0;
+                profile.fp8_round_past_max = if flags & 8 != 0 { PastMax::Carry } else { PastMax::Overflow };
                 // The documented path, step by step.
                 let mut hub = vec![0.0f32; count as usize];
                 cast::decode_f32(dtype, &codes, &mut hub);
@@ -580,7 +584,7 @@ fn abs_on_the_bits_of_narrow_floats_equals_the_conversions_for_every_code_and_pr
                     let mut out = vec![0xA5; codes.len()];
                     let dst = Dst::new(&mut out, Pattern::dense(dtype, &[2, count / 2]).unwrap()).unwrap();
                     activation(&p, &x, &dst, &profile).unwrap();
-                    assert!(out == expected, "{dtype} saturate {saturate} suppress {suppress}");
+                    assert!(out == expected, "{dtype} flags {flags:#b}");
                 }
             }
         }
