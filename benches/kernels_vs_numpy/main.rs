@@ -57,6 +57,22 @@ fn main() {
     }
 }
 
+/// Keeps every thread of the pool busy until the system has given each its own core. In a running simulator they are;
+/// here they slept while NumPy ran, and the system may wake them all on one core.
+fn settle(blas: bool) {
+    if rayon::current_num_threads() < 2 {
+        return;
+    }
+    // The threads of OpenBLAS spin for 0.1 s after their work and would hold our second core.
+    let wait = Duration::from_millis(if blas { 150 } else { 12 });
+    rayon::broadcast(|_| {
+        let start = Instant::now();
+        while start.elapsed() < wait {
+            std::hint::spin_loop();
+        }
+    });
+}
+
 /// Runs in a turn of a side that takes `seconds` for one.
 fn runs(seconds: f64) -> usize {
     ((TURN / seconds) as usize).clamp(*RUNS.start(), *RUNS.end())
@@ -70,10 +86,7 @@ fn measure(case: &mut Case, numpy: Option<&mut Numpy>, budget: Duration) -> bool
     let mut turns = 0;
     // Slow cases vary less: they get fewer turns.
     while turns < 1 || start.elapsed() < if turns < MIN_TURNS { 4 * budget } else { budget } {
-        if case.family == "matmul" {
-            // The threads of OpenBLAS spin for 0.1 s after their work and would hold our second core.
-            std::thread::sleep(Duration::from_millis(150));
-        }
+        settle(case.family == "matmul");
         for _ in 0..runs(ours) {
             let start = Instant::now();
             if let Err(e) = (case.run)() {

@@ -50,7 +50,7 @@ pub fn max8(data: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
             data.read_f32(lane, start, &mut values[..n]);
             match displaces {
                 true => values[..n].iter().for_each(|v| top.insert_before_equals(*v)),
-                false => values[..n].iter().for_each(|v| top.insert(*v)),
+                false => values[..n].chunks(64).for_each(|part| top.insert_all(part)),
             }
             Ok(())
         })?;
@@ -67,7 +67,28 @@ struct Top {
     has_nan: bool,
 }
 
+per_isa! {
+    /// Some value is greater than `bound`.
+    fn any_above, any_above_on(values: &[f32], bound: f32, any: &mut bool) = any_above_body;
+}
+
+#[inline(always)]
+fn any_above_body(values: &[f32], bound: f32, any: &mut bool) {
+    *any = values.iter().fold(false, |any, v| any | (*v > bound));
+}
+
 impl Top {
+    /// Most values change nothing, which is quick to see for many at once.
+    fn insert_all(&mut self, values: &[f32]) {
+        let mut any = self.filled < SLOTS || self.has_nan;
+        if !any {
+            any_above(values, self.slots[SLOTS - 1], &mut any);
+        }
+        if any {
+            values.iter().for_each(|v| self.insert(*v));
+        }
+    }
+
     fn insert(&mut self, value: f32) {
         // Without a NaN the slots are sorted, so what does not beat the last beats none.
         let beats_last = value > self.slots[SLOTS - 1];

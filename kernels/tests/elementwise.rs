@@ -338,3 +338,31 @@ fn fault_69_byte_offsets_and_the_sum_past_the_largest_fp8() {
     y.write(|d| tensor_tensor(&tt(AluOp::Add), &a.src(), &b.src(), d, None, &open)).unwrap();
     assert_eq!(y.bytes, [0x7F], "NaN without saturation");
 }
+
+#[test]
+fn dense_lanes_that_are_joined_give_the_values_of_a_plain_loop_in_place_too() {
+    let mut rng = Rng(9);
+    for (lanes, n) in [(32, 3), (64, 40), (128, 512), (48, 1500), (33, 70)] {
+        let count = (lanes * n) as usize;
+        let (a, b) = (rng.floats(count), rng.floats(count));
+        let (x, y) = (Tensor::f32(&[lanes, n], &a), Tensor::f32(&[lanes, n], &b));
+        let expected: Vec<u32> = a.iter().zip(&b).map(|(a, b)| (a - b).to_bits()).collect();
+        let p = TensorTensor { op: AluOp::Subtract, on_pool: false };
+        for threads in [1, 2, 5] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut z = Tensor::zeros(Dtype::Float32, &[lanes, n]);
+            pool.install(|| z.write(|d| tensor_tensor(&p, &x.src(), &y.src(), d, None, &R)).map(|_| ())).unwrap();
+            assert_eq!(z.bits(), expected, "{lanes} x {n}");
+            // The destination is the first operand.
+            let mut w = Tensor::f32(&[lanes, n], &a);
+            let pattern = w.pattern();
+            let (ptr, len) = (w.bytes.as_mut_ptr(), w.bytes.len());
+            // SAFETY: the two views are identical element by element, and `w` outlives them.
+            let (s, d) = unsafe {
+                (Src::from_raw(ptr, len, pattern.clone()).unwrap(), Dst::from_raw(ptr, len, pattern).unwrap())
+            };
+            pool.install(|| tensor_tensor(&p, &s, &y.src(), &d, None, &R)).unwrap();
+            assert_eq!(w.bits(), expected, "{lanes} x {n} in place");
+        }
+    }
+}

@@ -14,6 +14,7 @@ mod view;
 pub(crate) use across::Across;
 pub use input::{Imm, Input};
 pub use lanes::{CHUNK, chunks, pieces};
+pub(crate) use par::piece_count;
 pub use par::{for_lane_ranges, for_lanes};
 pub use pattern::{MAX_PAIRS, Pair, Pattern};
 pub use view::{Dst, Src, Window, WindowMut};

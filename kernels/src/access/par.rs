@@ -10,6 +10,11 @@ const PARALLEL_FROM: usize = 32 * 1024;
 /// Pieces per thread: a thread that comes late still finds some, and one that ends early waits shortly and stays awake.
 const PIECES: usize = 4;
 
+/// Pieces that large work is cut into.
+pub(crate) fn piece_count() -> usize {
+    rayon::current_num_threads() * PIECES
+}
+
 /// Runs `f` for every lane, in parallel when `parallel` holds and the work is worth it.
 ///
 /// `parallel` must imply that different lanes touch different output bytes. The error of the lowest lane wins, so the
@@ -19,7 +24,7 @@ pub fn for_lanes(lanes: usize, elements: usize, parallel: bool, f: impl Fn(usize
     if !parallel || elements < PARALLEL_FROM || threads < 2 || lanes < 2 {
         return (0..lanes).try_for_each(f);
     }
-    let piece = lanes.div_ceil(threads * PIECES).max(1);
+    let piece = lanes.div_ceil(piece_count()).max(1);
     let failed = (0..lanes.div_ceil(piece))
         .into_par_iter()
         .with_max_len(1)
@@ -44,7 +49,7 @@ pub fn for_lane_ranges(
     if !parallel || elements < PARALLEL_FROM || threads < 2 || lanes < 2 {
         return f(0..lanes);
     }
-    let piece = lanes.div_ceil(threads * PIECES).max(1);
+    let piece = lanes.div_ceil(piece_count()).max(1);
     let failed = (0..lanes.div_ceil(piece))
         .into_par_iter()
         .with_max_len(1)

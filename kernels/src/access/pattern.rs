@@ -288,6 +288,23 @@ impl Pattern {
         out
     }
 
+    /// The same elements in the same order as fewer lanes, at least `lanes` of up to `most` elements, when they follow each
+    /// other without a gap; `None` when that is not so or changes nothing.
+    pub(crate) fn long_lanes(&self, lanes: usize, most: usize) -> Option<Pattern> {
+        let row = self.lane_len * self.dtype.size();
+        let joined = (most / self.lane_len.max(1)).min(self.lanes() / lanes.max(1));
+        if joined < 2
+            || !self.is_contiguous()
+            || self.pairs[0].stride != row as i64
+            || !self.lanes().is_multiple_of(joined)
+        {
+            return None;
+        }
+        let outer = Pair { stride: (joined * row) as i64, num: (self.lanes() / joined) as u32 };
+        let elements = Pair { stride: self.dtype.size() as i64, num: u32::try_from(joined * self.lane_len).ok()? };
+        Pattern::new(self.dtype, self.base, &[outer, elements]).ok()
+    }
+
     /// Same bytes seen as another shape: `pairs` are the new logical pairs over the same elements.
     pub fn with_pairs(&self, pairs: &[Pair]) -> Result<Pattern> {
         if let Some(list) = &self.listed {

@@ -1,7 +1,7 @@
 //! The lane loop of the element-wise kernels, and one stage op(value, operand) of it.
 
 use super::Number;
-use crate::access::{CHUNK, Dst, Input, Src, for_lane_ranges, pieces};
+use crate::access::{CHUNK, Dst, Input, Src, for_lane_ranges, piece_count, pieces};
 use crate::accumulate::Epilogue;
 use crate::cast::check_unpacked;
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -126,7 +126,13 @@ pub(super) fn map_lanes<N: Number>(
         && N::always_in_place(&dst.as_src())
         && N::always_in_place(src)
         && views.clone().all(|o| N::always_in_place(o));
-    let piece = if wide { 8 * CHUNK } else { CHUNK };
+    // A second stage should find the values of the first one in the cache.
+    let single = others[0].is_some() && others[1].is_none();
+    let piece = match wide {
+        true if single => LONG,
+        true => 8 * CHUNK,
+        false => CHUNK,
+    };
     // Integer results are folded as they are.
     let folded = if N::is_native(Dtype::Float32) { dst.dtype() } else { Dtype::Float32 };
     // Clearing two full buffers would cost more than the work of a tiny instruction.
@@ -174,6 +180,25 @@ pub(super) fn map_lanes<N: Number>(
 pub(super) fn merges(src: &Src, dst: &Dst, epilogue: Option<&Epilogue>) -> bool {
     let same = src.lanes() == dst.lanes() && src.lane_len() == dst.lane_len();
     same && epilogue.is_none() && dst.lanes() > 1 && dst.lane_len() <= 16 && dst.len() <= 16 * CHUNK
+}
+
+/// Elements of a lane from which on the cost of starting one does not show.
+const LONG: usize = 64 * CHUNK;
+
+/// Dense operands without a fold as fewer, longer lanes: the order of the elements is the same.
+pub(super) fn long_lanes<'a>(
+    in0: &Src<'a>,
+    in1: &Src<'a>,
+    dst: &Dst<'a>,
+    epilogue: Option<&Epilogue>,
+) -> Option<(Src<'a>, Src<'a>, Dst<'a>)> {
+    if epilogue.is_some() || in0.lanes() != dst.lanes() || in0.lane_len() != dst.lane_len() {
+        return None;
+    }
+    let lanes = piece_count().max(16);
+    let to = dst.pattern().long_lanes(lanes, LONG)?;
+    let (a, b) = (in0.pattern().long_lanes(lanes, LONG)?, in1.pattern().long_lanes(lanes, LONG)?);
+    Some((in0.reshaped(a).ok()?, in1.reshaped(b).ok()?, dst.reshaped(to).ok()?))
 }
 
 #[cold]

@@ -1,6 +1,6 @@
 //! TensorTensor (31): out = op(in0, in1).
 
-use super::stage::{Operand, Stage, map_lanes, merges};
+use super::stage::{Operand, Stage, long_lanes, map_lanes, merges};
 use super::{Number, NumericPath, hub, narrow_wrap, tensor_tensor_path, wrap_32};
 use crate::access::{Dst, Input, Src};
 use crate::accumulate::Epilogue;
@@ -34,6 +34,9 @@ pub fn tensor_tensor(
     }
     if merges(in0, dst, epilogue) {
         return tensor_tensor(p, &in0.flat(), &in1.flat(), &dst.flat(), epilogue, profile);
+    }
+    if let Some((in0, in1, dst)) = long_lanes(in0, in1, dst, epilogue) {
+        return tensor_tensor(p, &in0, &in1, &dst, None, profile);
     }
     let ins = [in0.dtype(), in1.dtype()];
     match tensor_tensor_path(p.op, p.on_pool, ins, dst.dtype(), profile) {
