@@ -100,6 +100,7 @@ macro_rules! single {
             input.len() / V::COUNT * V::COUNT
         }
         /// The rest, padded to one vector.
+        #[cfg(target_arch = "x86_64")]
         #[inline(always)]
         fn last<V: Vector>(input: &[f32], out: &mut [f32], front: Affine) {
             let (mut from, mut to) = ([0.0; 16], [0.0; 16]);
