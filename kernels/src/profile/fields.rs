@@ -131,7 +131,7 @@ profile! {
         /// Addresses for 64-bit indices carry 0x100000000 on top.
         address_bias: Only = Only("0x100000000"), ["bir-model 7"],
             ["ReadVarAddr", "IndirectLoad", "IndirectSave", "IndirectSaveAccumulate"];
-        /// IndirectSaveAccumulate finds its destination in outs[0] when there is one.
+        /// IndirectSaveAccumulate finds its destination in its first output when there is one.
         save_accumulate_operands: Only = Only("outs_first"), ["bir-model 7"], ["IndirectSaveAccumulate"];
         /// DRAM through a register pattern: refused but for four opcodes, or allowed.
         dram_by_register: Guard = Guard::Refuse, ["D47"], ["*"];
