@@ -47,6 +47,23 @@ fn constants_lie_beside_the_kernel_or_in_the_named_folder() {
 }
 
 #[test]
+fn a_module_written_elsewhere_is_told_where_its_constants_are() {
+    let s = sandbox("c.npy");
+    s.write("in/c.npy", good());
+    let beside = s.birsim(&["convert", "in/k.klr", "-o", "in/m.json"]);
+    assert_eq!(beside.exits(0).stderr, "");
+    let elsewhere = s.birsim(&["convert", "in/k.klr", "-o", "m.json"]);
+    assert!(elsewhere.exits(0).stderr.contains("run the module with --constants in"), "{}", elsewhere.stderr);
+    let run = |module: &str, more: &[&str]| {
+        let args = ["run", module, "--input", "x=x.npy", "--golden", "y=y.npy", "--rtol", "0", "--atol", "0"];
+        s.birsim(&[&args, more].concat())
+    };
+    run("in/m.json", &[]).exits(0);
+    run("m.json", &["--constants", "in"]).exits(0);
+    run("m.json", &[]).exits(2).says("BIR-F001", "c.npy");
+}
+
+#[test]
 fn paths_that_leave_the_folder_are_refused() {
     let s = sandbox("c.npy");
     let absolute = s.write("c.npy", good()).display().to_string();

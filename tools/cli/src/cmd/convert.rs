@@ -5,7 +5,7 @@ use crate::npy::write_atomic;
 use crate::program::{self, Kind, Source};
 use crate::term::{Term, print};
 use birsim_engine::format;
-use birsim_engine::ir::Module;
+use birsim_engine::ir::{Module, Storage, TensorKind};
 use birsim_kernels::{Code, Error, Result};
 use birsim_klr::LowerOptions;
 use std::io::Read;
@@ -23,6 +23,9 @@ pub fn run(args: &Convert, term: &Term) -> Result<i32> {
         }
     };
     let to_stdout = args.output.as_os_str() == "-";
+    if let Some(folder) = left_behind(&modules, &source.folder, &args.output) {
+        term.warn(&format!("the kernel's constants stay in {folder}: run the module with --constants {folder}"));
+    }
     match modules.as_slice() {
         [module] if to_stdout => print(&format::write(module))?,
         [module] => write_atomic(&args.output, &[format::write(module).as_bytes()])?,
@@ -42,6 +45,15 @@ pub fn run(args: &Convert, term: &Term) -> Result<i32> {
         }
     }
     Ok(0)
+}
+
+/// The folder of the program, when it has files that the module names and the module goes elsewhere.
+fn left_behind(modules: &[Module], folder: &Path, output: &Path) -> Option<String> {
+    let sets = modules.iter().flat_map(|m| &m.functions).flat_map(|f| &f.allocations);
+    let named = |s: &Storage| matches!(s, Storage::Set(set) if set.kind == TensorKind::Const && !set.file.is_empty());
+    let target = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let same = matches!((folder.canonicalize(), target.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    (!same && sets.into_iter().any(named)).then(|| folder.display().to_string())
 }
 
 /// `x.json` becomes `x.core1.json`.
