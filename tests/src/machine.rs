@@ -1,12 +1,15 @@
 //! Small programs over one row of cells, run under several schedules at once.
 
-use birsim_benches::programs::{cell, module, step, tensor};
+use crate::build::{imm, looped, reg, register};
+use birsim_benches::programs::{block, cell, module, step, tensor};
 use birsim_engine::exec::read_register;
 use birsim_engine::ir::{
-    Block, Engine, Instruction, MemoryType, Module, Opcode, Storage, TensorKind, UpdateRef, WaitRef,
+    Block, Engine, Expr, Instruction, MemoryType, Module, Opcode, Predicate, PredicateOp, Storage, TensorKind,
+    UpdateRef, Value, WaitRef,
 };
 use birsim_engine::world::{Program, RegisterFile};
 use birsim_engine::{Error, Limits, Schedule, Simulator};
+use birsim_kernels::alu::AluOp;
 use birsim_kernels::{Dtype, Profile};
 
 /// A row of 64 float32 cells that start as 0.
@@ -148,4 +151,40 @@ pub fn typed(mut o: birsim_engine::ir::Operand, dtype: Dtype) -> birsim_engine::
         a.dtype = dtype;
     }
     o
+}
+
+/// Moves a number into a register, on every engine.
+pub fn set(name: &str, register: &str, value: i128) -> Instruction {
+    let mut i = plain(name, Opcode::RegisterMove);
+    i.ins = vec![imm(value)];
+    i.outs = vec![reg(register)];
+    i
+}
+
+/// Adds a number to a register, on every engine.
+pub fn add(name: &str, register: &str, value: i128) -> Instruction {
+    let mut i = plain(name, Opcode::RegisterAlu).with("op", Value::named(AluOp::Add));
+    i.ins = vec![reg(register), imm(value)];
+    i.outs = vec![reg(register)];
+    i
+}
+
+/// A static loop over a list.
+pub fn counted(axis: &str, lb: i64, ub: i64, stride: i64, list: Vec<Instruction>) -> Instruction {
+    let [lb, ub, stride] = [lb, ub, stride].map(Expr::Const);
+    let mut l = looped(format!("L-{axis}"), Opcode::Loop, axis, lb, ub, stride);
+    l.blocks = vec![block(&format!("{axis}-body"), list)];
+    l
+}
+
+/// The same instruction, executed only when `expr op 0`.
+#[must_use]
+pub fn when(mut i: Instruction, expr: Expr, op: PredicateOp) -> Instruction {
+    i.predicates.push(Predicate { expr, op });
+    i
+}
+
+/// Two registers, `r` and `t`.
+pub fn r() -> Vec<Storage> {
+    vec![register("r", Engine::All, -1), register("t", Engine::All, -1)]
 }
