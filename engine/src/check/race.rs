@@ -138,8 +138,8 @@ impl Race {
             (SyncKind::Event, _) => self.events[u.id as usize] = clock.clone(),
             (_, UpdateMode::SemAddImm) => history.add(u.value, thread, clock),
             (_, UpdateMode::SemInc) => history.add(1, thread, clock),
-            (_, UpdateMode::SemSubImm) => history.restart(history.value().wrapping_sub(u.value), clock),
-            (_, UpdateMode::SemDec) => history.restart(history.value().wrapping_sub(1), clock),
+            (_, UpdateMode::SemSubImm) => history.lower(u.value, clock),
+            (_, UpdateMode::SemDec) => history.lower(1, clock),
             (_, UpdateMode::SemWrImm | UpdateMode::EvtSet) => history.restart(u.value, clock),
         }
     }

@@ -45,7 +45,15 @@ impl History {
         }
     }
 
-    /// An update that lowers or replaces the value.
+    /// An update that lowers the value: what is left came from any of the posts before, so a wait for it follows them all.
+    pub(super) fn lower(&mut self, by: u32, clock: &Clock) {
+        let mut writer = clock.clone();
+        writer.join(&self.writer);
+        self.posters.iter().flatten().filter_map(|p| p.posts.back()).for_each(|p| writer.join(&p.clock));
+        *self = History { base: self.value().wrapping_sub(by), writer, posters: Default::default() };
+    }
+
+    /// An update that replaces the value.
     pub(super) fn restart(&mut self, value: u32, clock: &Clock) {
         *self = History { base: value, writer: clock.clone(), posters: Default::default() };
     }
