@@ -265,16 +265,26 @@ fn with_a_wait_taken_away_some_schedule_differs() {
     assert!(found["seen"] * 4 > found["unseen"], "{found:?}");
 }
 
-/// How many races the checker finds.
-fn races(m: &Module, physical: bool) -> usize {
+/// What the race checker says. Generated programs wait for a trigger, not for the descriptors that it starts, so races with
+/// these are left out.
+fn races(m: &Module, physical: bool) -> Vec<String> {
     let mode = if physical { MemMode::Physical } else { MemMode::Symbolic };
     let builder = Simulator::builder().threads(1).mem_mode(mode).checks([Check::Race]);
     let mut sim = builder.build().expect("a simulator");
     sim.load(m).expect("the program loads");
+    for (_, _, name, bytes) in sets(m).iter().filter(|(f, ..)| f == "main") {
+        sim.bind(name, &start(name, *bytes)).expect("the tensor is there");
+    }
     // A finding is an error of the run; the summary has them all.
     let _ = sim.run();
     let summary = sim.summary().expect("a summary");
-    summary.diagnostics.iter().filter(|d| d.code == "race").count()
+    summary
+        .diagnostics
+        .into_iter()
+        .filter(|d| d.code == "race")
+        .map(|d| d.message)
+        .filter(|t| !t.contains("of a DMA queue"))
+        .collect()
 }
 
 #[test]
@@ -283,18 +293,18 @@ fn the_race_checker_is_silent_until_a_needed_wait_is_taken_away() {
         let g = generate(seed, seed % 2 == 0, Fault::None);
         let mut p = started(&g.module, g.physical);
         assert!(p.run().is_ok());
-        // Parallel loops and triggers are ordered by control and by their engine here, which is less than hardware asks for.
-        let seen = |what: &str| p.coverage.get(what).copied().unwrap_or(0);
-        if seen("parallel loop") > 0 || seen("op DMATrigger") > 2 {
+        // Parallel loops are ordered by control alone, which is less than hardware asks for.
+        if p.coverage.contains_key("parallel loop") {
             return;
         }
-        assert_eq!(races(&g.module, g.physical), 0, "program {seed}");
+        let told = races(&g.module, g.physical);
+        assert!(told.is_empty(), "program {seed}: {told:#?}");
         *c.entry("silent".into()).or_default() += 1;
         let want = finished(&g.module, &p);
         for wait in g.waits.iter().filter(|(name, _)| p.executed.contains(name)).take(12) {
             let m = without(&g.module, wait);
             if (0..20).any(|s| difference(&want, &engine(&m, g.physical, Schedule::Seeded(s))).is_some()) {
-                let key = if races(&m, g.physical) > 0 { "found" } else { "missed" };
+                let key = if races(&m, g.physical).is_empty() { "missed" } else { "found" };
                 *c.entry(key.into()).or_default() += 1;
             }
         }
