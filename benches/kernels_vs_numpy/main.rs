@@ -64,10 +64,10 @@ fn settle(blas: bool) {
         return;
     }
     // The threads of OpenBLAS spin for 0.1 s after their work and would hold our second core.
-    let wait = Duration::from_millis(if blas { 150 } else { 12 });
+    // All end at the same moment: a thread that waits for another one falls asleep again.
+    let end = Instant::now() + Duration::from_millis(if blas { 200 } else { 12 });
     rayon::broadcast(|_| {
-        let start = Instant::now();
-        while start.elapsed() < wait {
+        while Instant::now() < end {
             std::hint::spin_loop();
         }
     });
