@@ -125,3 +125,25 @@ fn flags_of_a_legacy_matmul_are_flags() {
         }
     }
 }
+
+#[test]
+fn keys_that_look_misspelt_are_named() {
+    let mut add = inst("add", "TensorTensor", "DVE", json!([all(&S), all(&S)]), json!([all(&S)]), json!({"op": "add"}));
+    add["ins"][0]["ofset"] = json!(4);
+    add["sync_inof"] = json!({});
+    add["sync_info"] = json!({"on_wiat": [], "on_wait": [{"type": "semaphore", "id": 1, "wait_mode": "sem-ge-imm",
+        "wait_vlaue": 2}]});
+    add["colour_of_the_sky"] = json!("blue");
+    let m = module(vec![S.record()], vec![add]);
+    let read = birsim_engine::format::read(m.to_string().as_bytes()).unwrap();
+    let said = |place: &str, key: &str, meant: &str| {
+        format!("add (TensorTensor){place}: the key '{key}' is unknown and ignored; did you mean '{meant}'?")
+    };
+    let want = [
+        said("", "sync_inof", "sync_info"),
+        said(", ins[0]", "ofset", "offset"),
+        said(", sync_info", "on_wiat", "on_wait"),
+        said(", on_wait", "wait_vlaue", "wait_value"),
+    ];
+    assert_eq!(birsim_engine::ir::spelling::misspelt(&read), want);
+}

@@ -7,6 +7,7 @@ pub mod module;
 pub mod nearest;
 pub mod opcodes;
 pub mod operand;
+pub mod spelling;
 pub mod storage;
 pub mod sync;
 pub mod table;

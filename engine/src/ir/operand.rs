@@ -163,6 +163,19 @@ pub enum Operand {
 }
 
 impl Operand {
+    /// Keys that were not understood.
+    pub fn extra(&self) -> &Extra {
+        match self {
+            Operand::Physical(a) => &a.extra,
+            Operand::Symbolic(a) => &a.extra,
+            Operand::RegisterAp(a) => &a.extra,
+            Operand::Imm { extra, .. }
+            | Operand::SymbolicImm { extra, .. }
+            | Operand::ImmArray { extra, .. }
+            | Operand::Register { extra, .. } => extra,
+        }
+    }
+
     /// Element type.
     pub fn dtype(&self) -> Dtype {
         match self {

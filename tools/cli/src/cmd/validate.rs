@@ -4,6 +4,7 @@ use crate::args::Validate;
 use crate::program::{self, Source};
 use crate::term::{Term, print};
 use crate::usage;
+use birsim_engine::ir::spelling::misspelt;
 use birsim_engine::{Cores, Simulator};
 use birsim_kernels::{Error, Result};
 use birsim_klr::LowerOptions;
@@ -33,6 +34,7 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
     let sim = Cores::load(&builder, &loaded.modules)?;
     let mut text = String::new();
     loaded.notes.iter().for_each(|n| text.push_str(&format!("note: {n}\n")));
+    loaded.modules.iter().flat_map(misspelt).for_each(|remark| term.warn(&remark));
     let instructions = loaded.modules.iter().flat_map(usage::instructions).count();
     text.push_str(&format!("{name}: valid, {instructions} instructions, {} tensors\n", sim.tensors().len()));
     print(&text)?;

@@ -15,6 +15,7 @@ use crate::program::{self, Kind, Loaded, Source};
 use crate::tensors::{Decl, Files, Given, Plan};
 use crate::term::{Term, plain, print};
 use crate::{guard, tensors, usage};
+use birsim_engine::ir::spelling::misspelt;
 use birsim_engine::ir::{Module, TensorKind};
 use birsim_engine::{Cores, Limits, MemMode, Order, RunSummary, Schedule, Simulator};
 use birsim_kernels::profile::TensorNames;
@@ -147,7 +148,11 @@ fn load(args: &Run, term: &Term, sources: &[Source], record: &mut Record) -> Res
         device_dump: args.device_dump,
     };
     let mut errors = match program::load_all(sources, &options) {
-        Ok(loaded) => return Ok(loaded),
+        Ok(loaded) => {
+            let remarks = loaded.modules.iter().flat_map(misspelt);
+            remarks.for_each(|remark| record.warning("misspelt-key", remark, None));
+            return Ok(loaded);
+        }
         Err(errors) => errors,
     };
     program::gravest_last(&mut errors);
