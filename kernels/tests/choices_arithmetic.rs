@@ -3,6 +3,7 @@
 mod views;
 use birsim_kernels::access::{Imm, Input};
 use birsim_kernels::accumulate::{Accumulator, EngineAccumulationType as Acc, Epilogue};
+use birsim_kernels::activation::{Activation, ActivationFunctionType, Front, activation};
 use birsim_kernels::alu::{AluOp, float_op};
 use birsim_kernels::cast::cast;
 use birsim_kernels::elementwise::*;
@@ -268,6 +269,46 @@ fn the_epilogue_starts_and_rounds_by_the_profile() {
     assert_eq!(folded(&x, Dtype::Bfloat16, AluOp::Add, &after), 200.0);
     assert_eq!(folded(&x, Dtype::Float32, AluOp::Add, &after), 200.0 * (1.0 + 2f32.powi(-9)));
     assert_eq!(folded(&[300.0, 1.4], Dtype::Int8, AluOp::Add, &after), 128.0);
+}
+
+fn activated(func: ActivationFunctionType, x: &[f32], p: &Profile) -> Vec<f32> {
+    let x = Tensor::f32(&[1, x.len() as u32], x);
+    let mut y = Tensor::f32(&x.shape.clone(), &vec![0.0; x.shape[1] as usize]);
+    let one = |v| Input::Imm(Imm::f32(v));
+    let form = Activation {
+        func,
+        front: Front::Affine { scale: one(1.0), bias: one(0.0) },
+        alpha: one(0.0),
+        epilogue: None,
+        tables: None,
+    };
+    activation(&form, &x.src(), &y.dst(), p).unwrap();
+    y.values()
+}
+
+#[test]
+fn activation_constants_multiply_in_double_or_float() {
+    use ActivationFunctionType as F;
+    let float = with("activation_constants", "float");
+    let x: Vec<f32> = (-300..300).map(|k| k as f32 * 0.0137).collect();
+    let ulps = |a: f32, b: f32| (a.to_bits() as i32).abs_diff(b.to_bits() as i32);
+    for func in [F::Lrelu, F::DerivativeGelu] {
+        let (a, b) = (activated(func, &x, &Profile::reference()), activated(func, &x, &float));
+        assert!(a != b, "{func}");
+        // One rounding more; near its zero the derivative of gelu cancels.
+        let close = |a: f32, b: f32| ulps(a, b) <= 1 || (a - b).abs() < 2e-8;
+        assert!(a.iter().zip(&b).all(|(a, b)| close(*a, *b)), "{func}");
+    }
+    for (x, y) in x.iter().zip(activated(F::Lrelu, &x, &float)) {
+        assert_eq!(y, if *x <= 0.0 { 0.01f32 * x } else { *x });
+    }
+    for (x, y) in x.iter().zip(activated(F::Lrelu, &x, &Profile::reference())) {
+        assert_eq!(y, if *x <= 0.0 { (0.01 * f64::from(*x)) as f32 } else { *x });
+    }
+    // The constant of Derivative_Erf is a float32 number, so both products round to the same.
+    for func in [F::DerivativeErf, F::Tanh] {
+        assert!(activated(func, &x, &Profile::reference()) == activated(func, &x, &float), "{func}");
+    }
 }
 
 fn averaged(x: &[f32], p: &Profile) -> f32 {

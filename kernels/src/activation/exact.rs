@@ -8,6 +8,7 @@ use super::vector::{F8, F16, Two};
 use super::{ActivationFunctionType as F, single, unsupported};
 use crate::access::CHUNK;
 use crate::isa::Isa;
+use crate::profile::ActivationConstants;
 use crate::{Profile, Result};
 
 /// The reference's literal for sqrt(2), one unit below the correctly rounded one.
@@ -161,6 +162,9 @@ pub fn apply(isa: Isa, func: F, alpha: f32, values: &mut [f32], profile: &Profil
 pub(super) fn map(isa: Isa, func: F, alpha: f32, piece: Piece, profile: &Profile) -> Result<()> {
     match func {
         F::DerivativeSilu if profile.silu_derivative_printed => silu_derivative_printed(isa, piece),
+        F::Lrelu | F::DerivativeGelu if profile.activation_constants == ActivationConstants::Float => {
+            with_float_constants(isa, func, piece);
+        }
         _ if profile.activation_double => return double(isa, func, alpha, piece),
         F::Arctan => single!(isa, piece, single::atan),
         F::Exp => single!(isa, piece, single::exp),
@@ -382,6 +386,19 @@ fn silu_derivative_printed(isa: Isa, piece: Piece) {
         let e = exp(d);
         ((d * e + 1.0) * e / ((e + 1.0) * (e + 1.0))) as f32
     });
+}
+
+/// Lrelu and Derivative_Gelu with constants that multiply in float32 under the profile. Derivative_Erf multiplies two
+/// float32 numbers either way, and their product in double rounds to the same.
+fn with_float_constants(isa: Isa, func: F, piece: Piece) {
+    match func {
+        F::Lrelu => run!(isa, piece, x => if x <= 0.0 { 0.01 * x } else { x }),
+        _ => run!(isa, piece, x => {
+            let d = f64::from(x);
+            let slope = f64::from(x * ONE_OVER_SQRT_TWO_PI as f32);
+            (0.5 * (erf(d * std::f64::consts::FRAC_1_SQRT_2) + 1.0) + slope * exp(-(d * d) / 2.0)) as f32
+        }),
+    }
 }
 
 /// x - row maximum in float32, then the single exponential. A row maximum that is not a number takes the way that says

@@ -121,6 +121,10 @@ named_enum! {
     PsumAddress { BySize = 0, "by_size"; Absolute = 1, "absolute"; InBank = 2, "in_bank"; }
 }
 named_enum! {
+    /// Where the constants of two activation functions multiply.
+    ActivationConstants { Double = 0, "double"; Float = 1, "float"; }
+}
+named_enum! {
     /// Dropout in keep mode when the draw equals the threshold.
     DropoutTie { Drop = 0, "drop"; Keep = 1, "keep"; }
 }

@@ -75,6 +75,8 @@ profile! {
         reduce_across_partitions: Only = Only("fold"), ["alu-ops 6.4"], ["TensorReduce"];
         /// apply_transpose swaps partition and element inside tiles of 32 x 32.
         reduce_transpose: Only = Only("tiles_of_32"), ["alu-ops 6.4"], ["TensorReduce", "BNStats"];
+        /// TensorScalarPtr with apply_transpose is refused.
+        pointer_transpose: Only = Only("refuse"), ["alu-ops 6.4"], ["TensorScalarPtr"];
         /// An average pool multiplies by the double 1 / N, by the float32 1 / N, or divides by N.
         pool_average: PoolAverage = PoolAverage::ReciprocalF64, ["D25", "alu-ops 6.5"], ["Pool"];
         /// The four partial sums of an average pool combine as (0 + 2) + (1 + 3), or as (0 + 1) + (2 + 3).
@@ -89,6 +91,8 @@ profile! {
     "selection" {
         /// RangeSelect compares positions with its bounds, or element values.
         range_select_compares: RangeCompares = RangeCompares::Index, ["alu-ops 6.10", "alu-ops 8", "bir-model 7"], ["RangeSelect"];
+        /// RangeSelect over a part of the partitions is refused.
+        range_select_channels: Only = Only("all"), ["alu-ops 6.10"], ["RangeSelect"];
         /// The predicate of CopyPredicated is cast to uint32 and tested for non-zero, or tested by value.
         predicate_test: PredicateTest = PredicateTest::Uint32, ["D23"], ["CopyPredicated"];
         /// The partition term counts from the pattern's first partition, or from partition 0 of the machine.
@@ -109,6 +113,8 @@ profile! {
         pattern_dtype: PatternDtype = PatternDtype::Reinterpret, ["D1"], ["*"];
         /// Access patterns have up to eight pairs, or up to four.
         pattern_pairs: PatternPairs = PatternPairs::Eight, ["D26"], ["*"];
+        /// StreamTranspose of more than 32 x 32 takes whole tiles.
+        stream_transpose_tiles: Only = Only("whole"), ["bir-model 6.1"], ["StreamTranspose"];
         /// An instruction reads its operands before it writes.
         overlap: Only = Only("reads_first"), ["D34"], ["*"];
         /// Destination row r of a replicate takes source row r mod rows, or r * rows / destination rows.
@@ -184,8 +190,8 @@ profile! {
         /// Every function computes in double precision and rounds once; off, the costly ones compute in float32 within one
         /// unit in the last place.
         activation_double: bool = false, ["activation 3.1"], ["Activation", "Exponential"];
-        /// The constants of Derivative_Gelu, Derivative_Erf and Lrelu multiply in double.
-        activation_constants: Only = Only("double"), ["activation 3", "activation 3.1", "activation 10"], ["Activation"];
+        /// The constants of Derivative_Gelu and Lrelu multiply in double, or in float32.
+        activation_constants: ActivationConstants = ActivationConstants::Double, ["activation 3", "activation 3.1", "activation 10"], ["Activation"];
         /// Activate2 evaluates its two operations with the float map.
         activate2: Only = Only("float_map"), ["activation 1.5", "activation 10"], ["Activation"];
         /// Scale and alpha in memory are one element per partition.

@@ -199,6 +199,11 @@ mod tests {
         assert_eq!(tolerance(&ToleranceArgs::default(), ToleranceUnit::Percent), t);
         let exact = ToleranceArgs { rtol: Some(0.0), atol: Some(0.0), ..Default::default() };
         assert!(tolerance(&exact, ToleranceUnit::Percent).is_exact());
+        // As a fraction the same pair is a hundred times as wide; --rtol is a fraction anyway.
+        let t = tolerance(&args, ToleranceUnit::Fraction);
+        assert_eq!((t.rtol, t.atol), (1.0, 1e-5));
+        let plain = ToleranceArgs { rtol: Some(0.25), ..Default::default() };
+        assert_eq!(tolerance(&plain, ToleranceUnit::Fraction), tolerance(&plain, ToleranceUnit::Percent));
     }
 
     #[test]

@@ -114,6 +114,30 @@ fn ops_lists_the_whole_table() {
 }
 
 #[test]
+fn ops_names_what_is_missing_of_every_kernel() {
+    use birsim_engine::ir::Opcode;
+    use birsim_engine::ir::table::RouteClass;
+    let s = Sandbox::new();
+    let text = s.birsim(&["ops"]).stdout;
+    let lines: Vec<&str> = text.lines().collect();
+    for row in Opcode::all().map(Opcode::row).filter(|r| r.class == RouteClass::Kernel) {
+        let start = format!("{:>3}  {} ", row.opcode.ordinal(), row.name);
+        let at = lines.iter().position(|l| l.starts_with(&start)).unwrap();
+        let says = lines[at + 1].contains("not executed: ");
+        assert!(lines[at].contains(if row.partial.is_some() { " partial " } else { " yes " }), "{}", lines[at]);
+        assert_eq!(row.partial.is_some(), says, "{}", row.name);
+    }
+    // Every field whose only value is a refusal belongs to rows that say what is missing.
+    for (field, accepted) in birsim_kernels::Profile::accepted() {
+        if accepted == ["refuse"] {
+            for op in field.opcodes {
+                assert!(Opcode::from_name(op).unwrap().row().partial.is_some(), "{}: {op}", field.name);
+            }
+        }
+    }
+}
+
+#[test]
 fn ops_fidelity_tells_class_section_and_choices_of_every_opcode() {
     use birsim_engine::ir::Opcode;
     use birsim_kernels::Profile;

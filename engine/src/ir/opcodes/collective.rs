@@ -37,13 +37,15 @@ rows! {
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
     CollectiveSend = 49, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in"] => ["any:ar*"], Approximate,
-        "bir-model 7", run crate::exec::collective::send {
+        "bir-model 7",
+        partial "machine-dependent: the peer is a core of the same run", run crate::exec::collective::send {
         queue: Ty::Str => Def::Absent;
         peer_id: Ty::U32 => Def::Required;
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     CollectiveRecv = 50, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["out"], Approximate,
-        "bir-model 7", run crate::exec::collective::receive {
+        "bir-model 7",
+        partial "machine-dependent: the peer is a core of the same run", run crate::exec::collective::receive {
         queue: Ty::Str => Def::Absent;
         peer_id: Ty::U32 => Def::Required;
     }

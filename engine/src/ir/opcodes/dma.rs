@@ -8,9 +8,9 @@ use birsim_kernels::alu::AluOp;
 /// Rows that start with the keys of the DMA base record.
 macro_rules! dma_rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
-        $fidelity:ident, $spec:literal $(, run $run:path)? { $($own:tt)* })+
+        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, run $run:path)? { $($own:tt)* })+
      @plain { $($plain:tt)* }) => {
-        rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*], $fidelity, $spec $(, run $run)? {
+        rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*], $fidelity, $spec $(, partial $partial)? $(, run $run)? {
             queue: Ty::Str => Def::Absent;
             dge_type: Ty::Enum(DgeType::DEF) => Def::Enum(3);
             duplicate: Ty::Bool => Def::Bool(false);
@@ -30,7 +30,8 @@ dma_rows! {
         can_read_uninit: Ty::Bool => Def::Bool(false);
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
-    DMACopy = 32, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "bir-model 6.7; rulings D15, D16, D22", run crate::exec::copy::dma_copy {
+    DMACopy = 32, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "bir-model 6.7; rulings D15, D16, D22",
+        partial "index vectors on both sides, on another axis than W, and sums that skip elements are not described", run crate::exec::copy::dma_copy {
         mode: Ty::Enum(CopyMode::DEF) => Def::Enum(0);
         oob_is_err: Ty::Bool => Def::Bool(true);
         transpose_op: Ty::Enum(TransposeOp::DEF) => Def::Enum(0);
@@ -49,7 +50,7 @@ dma_rows! {
     }
     @plain {
         GPSIMDSB2SB = 33, Kernel, [Pool], ["in"] => ["out"], Approximate, "bir-model 6.7",
-            run crate::exec::collective::partner_exchange {}
+            partial "machine-dependent: the exchange needs the partner core in the run", run crate::exec::collective::partner_exchange {}
         DMADescriptor = 68, Abstract, [], [] => [], Unsupported, "bir-model 1" {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }

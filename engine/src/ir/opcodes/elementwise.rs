@@ -25,7 +25,8 @@ rows! {
         reverse1: Ty::Bool => Def::Required;
     }
     TensorScalarPtr = 29, Kernel, [Dve, Pool], ["in0", "scalar0:air", "scalar1:air?"] => ["out", "reduced?"], Exact,
-        "alu-ops 6.1, 6.6, 6.7", run crate::exec::elementwise::tensor_scalar_ptr {
+        "alu-ops 6.1, 6.6, 6.7",
+        partial "the index maths of apply_transpose in this instruction is not published", run crate::exec::elementwise::tensor_scalar_ptr {
         op0: Ty::Enum(AluOp::DEF) => Def::Required;
         reverse0: Ty::Bool => Def::Required;
         op1: Ty::Enum(AluOp::DEF) => Def::Required;

@@ -7,13 +7,15 @@ use birsim_kernels::Named;
 use birsim_kernels::alu::AluOp;
 
 dma_rows! {
-    GenericIndirectLoad = 42, Kernel, [Dma], ["in", "indices*"] => ["out"], Approximate, "bir-model 6.7", run crate::exec::indirect::generic_load {
+    GenericIndirectLoad = 42, Kernel, [Dma], ["in", "indices*"] => ["out"], Approximate, "bir-model 6.7",
+        partial "an indirect axis of a pattern with more than four pairs is not described", run crate::exec::indirect::generic_load {
         indirect_dims: Ty::Enums(IndirectDim::DEF) => Def::Absent;
     }
     IndirectLoad = 43, Kernel, [Dma], ["in", "indices"] => ["out"], Exact, "bir-model 6.7; rulings D12, D13", run crate::exec::indirect::load {
         runtime_semaphore_wait_value: Ty::U32 => Def::Int(0);
     }
-    GenericIndirectSave = 44, Kernel, [Dma], ["in", "indices*"] => ["out"], Approximate, "bir-model 6.7", run crate::exec::indirect::generic_save {
+    GenericIndirectSave = 44, Kernel, [Dma], ["in", "indices*"] => ["out"], Approximate, "bir-model 6.7",
+        partial "an indirect axis of a pattern with more than four pairs is not described", run crate::exec::indirect::generic_save {
         indirect_dims: Ty::Enums(IndirectDim::DEF) => Def::Absent;
         op: Ty::Enum(AluOp::DEF) => Def::Enum(4);
     }

@@ -38,7 +38,8 @@ matmul_rows! {
         compress_ratio: Ty::U32 => Def::Required;
     }
     MatmultMx = 95, Kernel, [Pe], ["ifmap", "weights", "ifmap_scales", "weights_scales"] => ["out"], Exact,
-        "matmul-mx 4", run crate::exec::pe::matmult_mx {}
+        "matmul-mx 4",
+        partial "replication, performance modes, transposes and zero points of MX operands are not described (ruling D50)", run crate::exec::pe::matmult_mx {}
     @plain {
         QuantizeMx = 96, Kernel, [Dve], ["in"] => ["out", "scales"], Exact, "matmul-mx 5", run crate::exec::pe::quantize_mx {}
     }

@@ -6,7 +6,8 @@ use birsim_kernels::alu::AluOp;
 
 rows! {
     RegisterAlu = 73, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["a:ir", "b:ir?"] => ["out:r"], Approximate,
-        "alu-ops 6.12; ruling D46", run crate::exec::registers::register_alu {
+        "alu-ops 6.12; ruling D46",
+        partial "arithmetic on float registers is not described", run crate::exec::registers::register_alu {
         op: Ty::Enum(AluOp::DEF) => Def::Required;
         is_64bit: Ty::Bool => Def::Bool(false);
     }

@@ -27,7 +27,8 @@ rows! {
         fill_value: Ty::Float => Def::Float(0.0);
     }
     RangeSelect = 63, Kernel, [Dve], ["in", "bound0:air", "bound1:air"] => ["out", "reduced?"], Approximate,
-        "alu-ops 6.10", run crate::exec::select::range_select {
+        "alu-ops 6.10",
+        partial "num_active_channels below the partitions of the pattern: what the other partitions receive is not published", run crate::exec::select::range_select {
         base: Ty::I64 => Def::Int(0);
         compare_op0: Ty::Enum(AluOp::DEF) => Def::Required;
         compare_op1: Ty::Enum(AluOp::DEF) => Def::Required;

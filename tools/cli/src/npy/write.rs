@@ -168,7 +168,8 @@ mod tests {
         let meta = dir.path().join("t-birsim.npy.meta");
         assert_eq!(std::fs::read_to_string(&meta).unwrap(), "{\"ml_dtype\": \"float8_e4m3\"}\n");
         assert_eq!(crate::npy::meta_dtype(&path), Some(Dtype::Float8e4));
-        std::fs::write(&meta, "{\"ml_dtype\": \"float8e4\"}").unwrap();
+        write_tensor(dir.path(), "t", Dtype::Float8e4, &[1], &[0], MetaNames::Bir).unwrap();
+        assert_eq!(std::fs::read_to_string(&meta).unwrap(), "{\"ml_dtype\": \"float8e4\"}\n");
         assert_eq!(crate::npy::meta_dtype(&path), Some(Dtype::Float8e4));
     }
 

@@ -87,6 +87,13 @@ mod tests {
         let e = resolve(&decls, "t").unwrap_err();
         assert_eq!(e.code(), Code::F006);
         assert!(e.advice_text().contains("t_0, t_1"), "{e}");
+        // Under tensor_names=location the sets are out of the game.
+        let only = decls.map(|d| Decl { by_set: false, ..d });
+        assert_eq!(resolve(&only, "x").unwrap(), 0);
+        assert_eq!(resolve(&only, "w_loc").unwrap(), 3);
+        for name in ["w_set", "w", "t", "x_set"] {
+            assert_eq!(resolve(&only, name).unwrap_err().code(), Code::F006, "{name}");
+        }
     }
 
     #[test]
