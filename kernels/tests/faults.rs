@@ -24,6 +24,31 @@ use views::Tensor;
 const P: Profile = Profile::reference();
 
 #[test]
+fn fault_39_transposes_of_two_three_and_four_dimensions_are_legal() {
+    for dtype in [Dtype::Uint8, Dtype::Bfloat16, Dtype::Int32, Dtype::Int64] {
+        let size = dtype.size();
+        for rows in [1usize, 2, 4, 8, 16, 128] {
+            for cols in [1usize, 3, 64, 127, 128] {
+                let n = rows * cols;
+                let bytes: Vec<u8> = (0..n * size).map(|k| (k * 31 + k / 251) as u8).collect();
+                let middle: Vec<Vec<u32>> = vec![vec![], vec![1], vec![1, 1]];
+                for unit in middle {
+                    let shape = [vec![rows as u32], unit, vec![cols as u32]].concat();
+                    let x = Tensor { dtype, shape, bytes: bytes.clone() };
+                    let mut y = Tensor::filled(dtype, &[cols as u32, rows as u32], 0xEE);
+                    transpose(TransposeOps::Xzyw, &x.src(), &y.dst(), &P).unwrap();
+                    for k in 0..n {
+                        let (r, c) = (k / cols, k % cols);
+                        let to = (c * rows + r) * size;
+                        assert_eq!(y.bytes[to..to + size], x.bytes[k * size..][..size], "{dtype} {rows} x {cols}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn fault_49_float_to_int_is_the_same_on_every_path() {
     let values = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -f32::NAN, 510.0, -200.0, 0.5, 1.5, 2.5, -0.5, -1.5];
     let x = Tensor::f32(&[1, 11], &values);
