@@ -159,8 +159,10 @@ fn an_output_folder_that_cannot_be_used_is_found_before_the_run() {
 fn a_tensor_larger_than_the_machine_is_an_error() {
     let s = ready();
     let huge = dram("o", "ExternalOutput", "uint8", [1 << 20, 1 << 20], 1, "");
-    s.write("p.json", module(&[huge], &[]));
-    s.birsim(&["run", "p.json"]).exits(3).says("BIR-S018", "tensor o");
+    let small = dram("x", "ExternalInput", "float32", [2, 2], 4, "");
+    let copied = dram("t", "Internal", "float32", [2, 2], 4, "");
+    s.write("p.json", module(&[huge, small, copied], &[copy("I-0", "x", "t", "float32")]));
+    s.birsim(&["run", "p.json", "--input", "x=x.npy"]).exits(3).says("BIR-S018", "tensor o");
     assert!(!s.path("birsim-out").exists());
 }
 
