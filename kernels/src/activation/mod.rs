@@ -9,6 +9,7 @@ use crate::isa::Isa;
 use crate::{Code, Dtype, Error, Named, Profile, Result};
 
 mod exact;
+mod joined;
 mod magnitude;
 mod math;
 pub mod pwp;
@@ -102,6 +103,9 @@ pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Re
     let table = p.tables.and_then(|t| t.get(p.func));
     if table.is_none() && magnitude::applies(p, src, dst) {
         return magnitude::run(src, dst, profile);
+    }
+    if let Some((src, dst)) = joined::joined(p, src, dst) {
+        return activation(p, &src, &dst, profile);
     }
     let isa = Isa::best();
     each_lane(src, dst, p.epilogue.as_ref(), profile, |lane| {
