@@ -121,7 +121,7 @@ fn aliases_and_pointers_are_other_names_of_a_memory() {
     let mut wide = A.record();
     wide["memorylocations"][0]["alias"] = json!([["b", 3]]);
     let e = run(&module(vec![wide, B.record()], vec![])).err().unwrap();
-    assert_eq!((e.code(), e.what()), (Code::J013, "an alias is larger than the memory it names"));
+    assert_eq!((e.code(), e.what()), (Code::J013, "an alias does not fit into the memory it names"));
 }
 
 #[test]
