@@ -121,14 +121,13 @@ pub fn repeat(name: &str, trips: i64, body: Vec<Instruction>) -> Instruction {
     l
 }
 
-/// A copy of one element between cells, from the element that a register names.
-fn fetch(name: &str, register: &str, to: i64) -> Instruction {
-    let mut i = Instruction::new(name, Opcode::TensorCopy, Engine::Pool);
-    i.ins.push(Operand::RegisterAp(RegisterAp {
+/// A row piece that starts at the element a register names.
+pub fn by_register(tensor: &str, register: &str, cols: i64) -> Operand {
+    Operand::RegisterAp(RegisterAp {
         dtype: Dtype::Float32,
-        memsetref: "cells_set".into(),
+        memsetref: format!("{tensor}_set"),
         memref: String::new(),
-        ap: vec![ApPair { step: 1, num: 1 }, ApPair { step: 1, num: 1 }],
+        ap: vec![ApPair { step: 1, num: 1 }, ApPair { step: 1, num: cols }],
         regref: None,
         is_regloc_offset: false,
         reg_ap_offset: Some(register.into()),
@@ -136,7 +135,13 @@ fn fetch(name: &str, register: &str, to: i64) -> Instruction {
         reg_sub_tensor_id: None,
         const_sub_tensor_id: -1,
         extra: Extra::new(),
-    }));
+    })
+}
+
+/// A copy of one element between cells, from the element that a register names.
+fn fetch(name: &str, register: &str, to: i64) -> Instruction {
+    let mut i = Instruction::new(name, Opcode::TensorCopy, Engine::Pool);
+    i.ins.push(by_register("cells", register, 1));
     i.outs.push(cell("cells", to));
     i
 }

@@ -1,11 +1,11 @@
 //! Constructors for the modules of tests.
 
-pub use birsim_benches::programs::{block, wait};
+pub use birsim_benches::programs::{block, by_register, wait};
 
 use birsim_benches::programs::tensor;
 use birsim_engine::ir::{
     ApPair, Axis, BranchCompare, DynamicAp, Engine, Expr, Extra, ImmValue, Instruction, MemoryType, Opcode, Operand,
-    PhysicalAp, RegisterAp, RegisterDecl, Storage, SymbolicAp, TensorKind, Value,
+    PhysicalAp, RegisterDecl, Storage, SymbolicAp, TensorKind, Value,
 };
 use birsim_kernels::Dtype;
 use birsim_kernels::alu::AluOp;
@@ -140,23 +140,6 @@ pub fn symbolic(tensor: &str, addrs: Vec<Expr>, pitch: i64, rows: i64, cols: i64
         addrs,
         tensor_indirect_arg_id: -1,
         num_tensor_indirect_indices: None,
-        extra: Extra::new(),
-    })
-}
-
-/// A row piece that starts at the element a register names.
-pub fn by_register(tensor: &str, register: &str, cols: i64) -> Operand {
-    Operand::RegisterAp(RegisterAp {
-        dtype: Dtype::Float32,
-        memsetref: format!("{tensor}_set"),
-        memref: String::new(),
-        ap: pairs(1, 1, cols),
-        regref: None,
-        is_regloc_offset: false,
-        reg_ap_offset: Some(register.into()),
-        const_ap_offset: 0,
-        reg_sub_tensor_id: None,
-        const_sub_tensor_id: -1,
         extra: Extra::new(),
     })
 }

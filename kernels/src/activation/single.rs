@@ -33,7 +33,7 @@ const HALF_PI: [f32; 3] = [f32::from_bits(0x3FC9_1000), f32::from_bits(0xB695_77
 const SIN_LIMIT: f32 = 201.0;
 /// The constants of Gelu_apprx_tanh, times two: of x in two parts, of x^3 in two parts.
 const GELU_X: [f32; 2] = [f32::from_bits(0x3FCC_4200), f32::from_bits(0x36A6_7A87)];
-const GELU_XXX: [f32; 2] = [f32::from_bits(0x3D92_2279), f32::from_bits(0x3124_D8B5)];
+const GELU_CUBE: [f32; 2] = [f32::from_bits(0x3D92_2279), f32::from_bits(0x3124_D8B5)];
 const SIGN: u32 = 0x8000_0000;
 const DEFAULT_NAN: u32 = 0xFFC0_0000;
 const TWO_64: f32 = (1u128 << 64) as f32;
@@ -336,10 +336,10 @@ pub(super) fn gelu_tanh<V: Vector>(x: V) -> V {
     // v = 2 |u| as a sum.
     let z = a * a;
     let z_low = a.mul_add(a, neg(z));
-    let w = z.mul_add(V::splat(GELU_XXX[0]), V::splat(GELU_X[0]));
-    let w_low = z.mul_add(V::splat(GELU_XXX[0]), V::splat(GELU_X[0]) - w) + V::splat(GELU_X[1]);
-    let w_low = z_low.mul_add(V::splat(GELU_XXX[0]), w_low);
-    let w_low = z.mul_add(V::splat(GELU_XXX[1]), w_low);
+    let w = z.mul_add(V::splat(GELU_CUBE[0]), V::splat(GELU_X[0]));
+    let w_low = z.mul_add(V::splat(GELU_CUBE[0]), V::splat(GELU_X[0]) - w) + V::splat(GELU_X[1]);
+    let w_low = z_low.mul_add(V::splat(GELU_CUBE[0]), w_low);
+    let w_low = z.mul_add(V::splat(GELU_CUBE[1]), w_low);
     let v = a * w;
     let v_low = a.mul_add(w_low, a.mul_add(w, neg(v)));
     let (k, m, rest) = exp_parts(neg(v), neg(v_low));

@@ -50,16 +50,7 @@ fn immediate(v: &ImmValue) -> Json {
 }
 
 pub(super) fn operand(o: &Operand) -> Json {
-    let extra = match o {
-        Operand::Physical(a) => &a.extra,
-        Operand::Symbolic(a) => &a.extra,
-        Operand::RegisterAp(a) => &a.extra,
-        Operand::Imm { extra, .. }
-        | Operand::SymbolicImm { extra, .. }
-        | Operand::ImmArray { extra, .. }
-        | Operand::Register { extra, .. } => extra,
-    };
-    let mut r = Record(extra.clone());
+    let mut r = Record(o.extra().clone());
     r.put("kind", o.kind());
     r.put("dtype", name(o.dtype()));
     match o {
