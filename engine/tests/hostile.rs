@@ -120,7 +120,13 @@ fn flags_of_a_legacy_matmul_are_flags() {
         let m = module(vec![X.record(), O.record(), k.record(), p.record()], vec![mm]);
         match (loaded(Simulator::builder(), &m), fine) {
             (Ok(_), true) => {}
-            (Err(e), false) => assert_eq!((e.code(), e.what()), (Code::J002, "expected true or false")),
+            (Err(e), false) => {
+                let place = e.place().operand.clone();
+                assert_eq!(
+                    (e.code(), e.what(), place.as_deref()),
+                    (Code::J002, "expected true or false", Some("start_tensor_calc"))
+                );
+            }
             (r, _) => panic!("{flag}: {:?}", r.err()),
         }
     }

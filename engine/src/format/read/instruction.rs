@@ -148,7 +148,8 @@ fn flat_axis(i: &mut Instruction) {
 }
 
 /// A flag that no row declares.
-fn flag(cx: &Context, json: &Json) -> Result<bool, serde_json::Error> {
+fn flag(cx: &Context, key: &'static str, json: &Json) -> Result<bool, serde_json::Error> {
+    cx.at_key(key);
     match (json.as_bool(), json.as_u64()) {
         (Some(b), _) => Ok(b),
         (_, Some(n @ 0..=1)) => Ok(n == 1),
@@ -178,8 +179,12 @@ fn own_keys(cx: &Context, i: &mut Instruction, own: Vec<(Key<'_>, Json)>) -> Res
                 let v = field::convert(cx, &row.fields[n], json)?;
                 i.fields[n] = Some(v).filter(|v| !row.fields[n].default.is(v));
             }
-            None if i.opcode.is_matmul() && &*key == "start_tensor_calc" => start = Some(flag(cx, &json)?),
-            None if i.opcode.is_matmul() && &*key == "stop_tensor_calc" => stop = Some(flag(cx, &json)?),
+            None if i.opcode.is_matmul() && &*key == "start_tensor_calc" => {
+                start = Some(flag(cx, "start_tensor_calc", &json)?)
+            }
+            None if i.opcode.is_matmul() && &*key == "stop_tensor_calc" => {
+                stop = Some(flag(cx, "stop_tensor_calc", &json)?)
+            }
             None if i.opcode == Opcode::DynamicForLoop && matches!(&*key, "lb" | "ub" | "stride") => {
                 axis_keys.insert(key.0.into_owned(), json);
             }

@@ -5,6 +5,7 @@ use super::sync::MAX_ID;
 use super::{Slot, Walk};
 use crate::ir::table::{Default, Field};
 use crate::ir::{Axis, BranchCompare, Expr, FieldType, Instruction, Opcode, Operand, Value};
+use birsim_kernels::alu::AluOp;
 use birsim_kernels::{Code, Error, Named};
 
 /// Whether a value has the variant that the row asks for.
@@ -117,6 +118,16 @@ impl<'m> Walk<'m> {
                 }
             }
             Opcode::StreamShuffle => self.shuffle(i),
+            Opcode::RegisterAlu if i.ins.len() == 1 => {
+                let op = match value(i, "op") {
+                    Some(Value::Enum(n)) => AluOp::from_ordinal(*n),
+                    _ => None,
+                };
+                if op.is_some_and(|op| !op.is_unary()) {
+                    let e = Error::new(Code::J009, "the operand is a register or an immediate");
+                    self.fault(i, Slot::Operand("ins", 1), e);
+                }
+            }
             Opcode::GroupResetSemaphores => self.ids(i, "sema_group"),
             Opcode::Rand => {
                 if let Some(Value::Floats(params)) = value(i, "params")

@@ -176,7 +176,7 @@ pub struct Run {
     pub junit: Option<PathBuf>,
     /// Write any tensor as it is after the run or behind the last execution of an instruction, also after a fault; the
     /// default file is NAME-dump.npy in the output folder.
-    #[arg(long, value_name = "TENSOR[@INSTRUCTION][=FILE]", value_parser = dump_point, help_heading = "Outputs")]
+    #[arg(long, value_name = "TENSOR[@INSTRUCTION[#N]][=FILE]", value_parser = dump_point, help_heading = "Outputs")]
     pub dump: Vec<DumpPoint>,
     /// Write one JSON line per executed instruction: tick, engine, instruction, hash of its outputs.
     #[arg(long, value_name = "FILE.jsonl", help_heading = "Outputs")]

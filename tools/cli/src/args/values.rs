@@ -23,11 +23,11 @@ pub struct DumpPoint {
     pub file: Option<PathBuf>,
 }
 
-/// `TENSOR[@INSTRUCTION][=FILE]`.
+/// `TENSOR[@INSTRUCTION[#N]][=FILE]`.
 pub(super) fn dump_point(text: &str) -> Result<DumpPoint, String> {
     let (point, file) = match text.split_once('=') {
         Some((p, f)) if !f.is_empty() => (p, Some(PathBuf::from(f))),
-        Some(_) => return Err("write TENSOR[@INSTRUCTION][=FILE]".to_string()),
+        Some(_) => return Err("write TENSOR[@INSTRUCTION[#N]][=FILE]".to_string()),
         None => (text, None),
     };
     let (tensor, instruction) = match point.split_once('@') {
@@ -36,7 +36,7 @@ pub(super) fn dump_point(text: &str) -> Result<DumpPoint, String> {
         None => (point, None),
     };
     if tensor.is_empty() {
-        return Err("write TENSOR[@INSTRUCTION][=FILE]".to_string());
+        return Err("write TENSOR[@INSTRUCTION[#N]][=FILE]".to_string());
     }
     Ok(DumpPoint { tensor: tensor.to_string(), instruction, file })
 }
