@@ -193,7 +193,7 @@ impl<'m, 'w> Cx<'m, 'w> {
     pub fn address_of(&self, k: usize) -> Result<u64> {
         let Some((loc, pattern)) = self.place_of(k)? else { return Err(self.missing("ins", k)) };
         let place = &self.m.places[loc as usize].0;
-        let first = if pattern.is_empty() { place.start } else { pattern.byte_of(0, 0).max(0) as u64 };
+        let first = pattern.first_byte().map_or(place.start, |byte| byte.max(0) as u64);
         let inside = first.saturating_sub(place.start);
         // On chip an address counts inside a partition.
         let inside = if place.ty.is_dram() { inside } else { inside % place.row_stride.max(1) };
@@ -234,7 +234,7 @@ impl<'m, 'w> Cx<'m, 'w> {
         Ok(match self.place_of(k)? {
             Some((loc, pattern)) => {
                 let p = &self.m.places[loc as usize].0;
-                let first = if pattern.is_empty() { p.start as i64 } else { pattern.byte_of(0, 0) };
+                let first = pattern.first_byte().unwrap_or(p.start as i64);
                 let row = first.saturating_sub(p.start as i64).max(0) as u64 / p.row_stride.max(1);
                 (p.base + row) as usize
             }

@@ -88,7 +88,8 @@ fn instruction(i: &Instruction, remarks: &mut Vec<String>) {
     look("", &i.extra, &mut INSTRUCTION.into_iter().chain(own));
     let lists = [("ins", &i.ins), ("outs", &i.outs), ("indirection_ins", &i.indirection_ins)];
     for (role, operands) in lists {
-        for (k, operand) in operands.iter().enumerate() {
+        // Places are written out for the rare operand that has unknown keys.
+        for (k, operand) in operands.iter().enumerate().filter(|(_, o)| !o.extra().is_empty()) {
             look(&format!(", {role}[{k}]"), operand.extra(), &mut OPERAND.into_iter());
         }
     }

@@ -209,6 +209,11 @@ impl Pattern {
         byte
     }
 
+    /// Byte of the first element; `None` when there is none.
+    pub fn first_byte(&self) -> Option<i64> {
+        (!self.is_empty()).then(|| self.byte_of(0, 0))
+    }
+
     /// The elements of one lane are neighbours in memory.
     pub fn is_contiguous(&self) -> bool {
         self.listed.is_none()

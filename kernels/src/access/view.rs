@@ -233,7 +233,7 @@ impl<'a> Dst<'a> {
     /// The first elements of both views are at the same address. Operands of a kernel are disjoint or identical element by
     /// element, so this tells the two apart.
     pub fn starts_at(&self, src: &Src) -> bool {
-        let first = |p: &Pattern| if p.is_empty() { 0 } else { p.byte_of(0, 0) as isize };
+        let first = |p: &Pattern| p.first_byte().unwrap_or(0) as isize;
         std::ptr::eq(self.ptr.wrapping_offset(first(&self.pattern)), src.ptr.wrapping_offset(first(&src.pattern)))
     }
 
