@@ -2,7 +2,9 @@
 
 pub mod build;
 pub mod cases;
+pub mod fuzz;
 pub mod generate;
 pub mod interpret;
 pub mod klr;
 pub mod machine;
+pub mod outcome;
