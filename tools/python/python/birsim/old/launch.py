@@ -1,0 +1,139 @@
+"""Launching kernels of the 0.1 style: `jit`, `trace`, `baremetal`, `benchmark`, `profile`, `simulate_kernel`.
+
+All of them run the kernel on the simulator; the options of device tools are accepted, because scripts pass them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, Callable
+
+from .. import nki as _nki
+from . import state
+from .grid import points, sizes
+from .tile import Tile, as_tile, flush
+
+__all__ = ["Kernel", "baremetal", "benchmark", "jit", "profile", "simulate_kernel", "trace"]
+
+
+def _wrap(value: Any) -> Any:
+    """Arguments with their tensors as tiles."""
+    if isinstance(value, (list, tuple)):
+        parts = [_wrap(v) for v in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if isinstance(value, dict):
+        return {k: _wrap(v) for k, v in value.items()}
+    if hasattr(value, "ap") and hasattr(value, "buffer"):
+        return as_tile(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changed = {f.name: _wrap(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
+        return dataclasses.replace(value, **changed)
+    return value
+
+
+def _unwrap(value: Any) -> Any:
+    """Results with their tiles as tensors of the machine."""
+    if isinstance(value, Tile):
+        whole = all(not f.const and f.shape == g for f, g in zip(value.forms, [value.root.shape] * len(value.forms)))
+        return value.root.base if whole and value.root.par is None and tuple(value.root.base.shape) == value.shape else value.nki()
+    if isinstance(value, (list, tuple)):
+        parts = [_unwrap(v) for v in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if isinstance(value, dict):
+        return {k: _unwrap(v) for k, v in value.items()}
+    return value
+
+
+class Kernel:
+    """A kernel of the 0.1 style; brackets give its grid."""
+
+    def __init__(self, func: Callable[..., Any], options: dict[str, Any], grid: tuple[int, ...] = ()) -> None:
+        self.func, self.options, self.grid = func, options, grid
+        functools.update_wrapper(self, func)
+
+    def __getitem__(self, grid: Any) -> "Kernel":
+        return Kernel(self.func, self.options, sizes(grid))
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if state.running():
+            # A kernel called from a running kernel is a plain function.
+            return self.func(*args, **kwargs)
+        launch = state.State(self.grid)
+
+        @functools.wraps(self.func)
+        def body(*inner: Any, **named: Any) -> Any:
+            result = None
+            with state.launched(launch):
+                wrapped, wrapped_named = _wrap(list(inner)), _wrap(named)
+                for n, point in enumerate(points(self.grid)):
+                    launch.start(point)
+                    value = self.func(*wrapped, **wrapped_named)
+                    flush()
+                    result = _unwrap(value) if n == 0 else result
+            return result
+
+        target = self.options.get("platform_target")
+        kernel = _nki.jit(body, **({} if target is None else {"platform_target": target}))
+        return _nki.simulate(kernel)(*args, **kwargs)
+
+
+def jit(func: Any = None, **options: Any) -> Any:
+    """Makes a kernel of a function; usable as a decorator with or without options."""
+    if func is None:
+        return lambda f: jit(f, **options)
+    if isinstance(func, Kernel):
+        return Kernel(func.func, {**func.options, **options}, func.grid)
+    return Kernel(func, options)
+
+
+def trace(func: Any = None, **options: Any) -> Any:
+    """As `jit`; `grid=` gives the grid."""
+    if func is None:
+        return lambda f: trace(f, **options)
+    made = jit(func, **{k: v for k, v in options.items() if k != "grid"})
+    grid = options.get("grid")
+    return made if grid in (None, ()) else made[grid]
+
+
+baremetal = jit
+
+
+class _Latency:
+    """Stands for the measurement of a device: there is none on a CPU."""
+
+    def get_latency_percentile(self, percentile: float) -> int:
+        """0: a functional simulation has no time."""
+        return 0
+
+
+class _Result:
+    nc_latency = _Latency()
+
+
+class _Measured(Kernel):
+    """A kernel under a device tool: it runs once."""
+
+    benchmark_result = _Result()
+
+    def __getitem__(self, grid: Any) -> "_Measured":
+        return _Measured(self.func, self.options, sizes(grid))
+
+
+def benchmark(func: Any = None, **options: Any) -> Any:
+    """Runs the kernel once; a functional simulation has no time to measure."""
+    if func is None:
+        return lambda f: benchmark(f, **options)
+    kernel = jit(func)
+    return _Measured(kernel.func, kernel.options, kernel.grid)
+
+
+profile = benchmark
+
+
+def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+    """Runs a kernel, or a plain function as one."""
+    return (kernel if isinstance(kernel, Kernel) else jit(kernel))(*args, **kwargs)

@@ -1,0 +1,79 @@
+"""What a running 0.1 kernel has besides its tensors: the grid point, the loops, and the call whose result is pending."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from typing import Any, Iterator
+
+from ..nki import language as nl
+
+__all__ = ["State", "current", "eager", "launched"]
+
+
+class State:
+    """The state of one launch."""
+
+    def __init__(self, grid: tuple[int, ...] = ()) -> None:
+        self.grid = grid
+        self.point: tuple[int, ...] = (0,) * len(grid)
+        self.pending: Any = None
+        self.loops: list[Any] = []
+        self._shared: list[Any] = []
+        self._next = 0
+
+    def start(self, point: tuple[int, ...]) -> None:
+        """Begins a grid point: it meets the tensors of HBM that the first one made, in the same order."""
+        self.point, self._next, self.loops = point, 0, []
+
+    def hbm(self, shape: tuple[int, ...], dtype: Any, buffer: Any, name: str) -> Any:
+        """A tensor of HBM: all grid points share it."""
+        from .tile import Root, Tile
+
+        k = self._next
+        self._next += 1
+        if k < len(self._shared):
+            tile = self._shared[k]
+            if (tile.shape, tile.dtype) != (shape, dtype):
+                raise ValueError(
+                    f"grid point {self.point} makes a tensor of shape {shape} and type {dtype} where the first one made {tile.shape} {tile.dtype}: "
+                    "the points of a grid must make the same tensors of HBM in the same order"
+                )
+            return tile
+        base = nl.ndarray(shape or (1,), dtype=dtype, buffer=buffer, name=name)
+        tile = Tile.whole(Root(base, shape, None, dtype, buffer))
+        self._shared.append(tile)
+        return tile
+
+
+_local = threading.local()
+
+
+def current() -> State:
+    """The launch that runs in this thread."""
+    state = getattr(_local, "state", None)
+    if state is None:
+        raise RuntimeError("this call needs a running kernel: decorate the function with nki.jit and call it with arrays")
+    return state
+
+
+@contextlib.contextmanager
+def launched(state: State | None) -> Iterator[State | None]:
+    """Makes `state` the one of this thread for the time of a `with` block."""
+    before = getattr(_local, "state", None)
+    _local.state = state
+    try:
+        yield state
+    finally:
+        _local.state = before
+
+
+def running() -> bool:
+    """A kernel runs in this thread."""
+    return getattr(_local, "state", None) is not None
+
+
+def eager() -> bool:
+    """Every call runs at once, so that a fault is raised on its own line."""
+    return os.environ.get("BIRSIM_EAGER", "") not in ("", "0")
