@@ -15,7 +15,7 @@ pub struct Dump {
     pub executions: u64,
 }
 
-/// A point to look at.
+/// A point of the run at which a tensor is dumped.
 pub struct Point {
     location: u32,
     bytes: usize,
@@ -28,8 +28,8 @@ pub struct Point {
 }
 
 impl Point {
-    /// A point behind the n-th execution of an instruction, or the last one; `bytes` of the tensor are kept. The dump
-    /// carries the name that was `asked` for.
+    /// The point after the n-th execution of an instruction, or after its last one. The dump holds `bytes` of the tensor
+    /// and is named `asked`, as on the command line.
     pub fn new(location: u32, bytes: usize, tensor: &str, asked: &str, (instruction, n): (&str, Option<u64>)) -> Self {
         Point {
             location,

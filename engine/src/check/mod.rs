@@ -1,5 +1,5 @@
-//! Opt-in observers of a run: checkers, dumps and the trace. A run without them has no [`Hooks`], and a tick pays one
-//! test for that.
+//! Opt-in observers of a run: checkers, dumps and the trace. A run without observers has no [`Hooks`], and the only
+//! cost is one test per tick.
 //!
 //! Observers see every executed instruction in issue order, DMA descriptors included. Issue order is an order the
 //! instructions could have run in one by one, so checkers and dumps work with every schedule; the trace names ticks and
@@ -72,7 +72,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// As a remark. Its class is set apart so that the end of the run can tell findings.
+    /// The finding as a remark. Only findings have the class `fault`, so the end of the run can count them.
     fn remark(self, code: &'static str) -> Diagnostic {
         Diagnostic { class: "fault", code, message: self.message, payload: self.payload, tensor: Some(self.tensor) }
     }
@@ -82,17 +82,17 @@ impl Finding {
 pub trait Checker: Send + Sync {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
-    /// Looks before the instruction runs.
+    /// Called before an instruction runs.
     fn before(&mut self, _: &Scene, _: &mut Vec<Finding>) {}
-    /// Looks when it has run.
+    /// Called when it has run.
     fn after(&mut self, _: &Scene, _: &mut Vec<Finding>) {}
     /// An instruction that has no kernel, or whose predicate fails: only its waits and updates act.
     fn passed(&mut self, _: &Machine, _: u32) {}
-    /// An instruction that owns blocks makes its updates, because they have ended.
+    /// The blocks of an instruction have ended, and its updates act.
     fn released(&mut self, _: &Program, _: u32) {}
     /// A loop begins another trip that clears the provenance of written memory.
     fn new_trip(&mut self) {}
-    /// Looks at the end of the run.
+    /// Called at the end of the run.
     fn finish(&mut self, _: &Program, _: &[&Placement], _: &mut Vec<Finding>) {}
 }
 
@@ -144,12 +144,12 @@ impl Hooks {
         }
     }
 
-    /// An instruction that owns blocks makes its updates.
+    /// The blocks of an instruction have ended, and its updates act.
     pub fn released(&mut self, program: &Program, row: u32) {
         self.checkers.iter_mut().for_each(|c| c.released(program, row));
     }
 
-    /// A loop whose trips are settled at run time begins another one.
+    /// A loop whose number of trips is known only at run time begins another trip.
     pub fn new_trip(&mut self) {
         self.checkers.iter_mut().for_each(|c| c.new_trip());
     }
@@ -180,7 +180,7 @@ pub fn verdict(program: &Program, diagnostics: &[Diagnostic]) -> Option<Error> {
     Some(first.payload.map_or(e.clone(), |row| program.locate(e, row)))
 }
 
-/// Runs an instruction under the eyes of the observers, when there are any.
+/// Runs an instruction and calls the observers before and after it, when there are any.
 pub fn run(cx: &mut Cx, execute: Execute) -> Result<()> {
     let Some(mut hooks) = cx.m.run.hooks.take() else { return execute(cx) };
     let list = match effects(cx) {
@@ -207,7 +207,7 @@ pub fn run(cx: &mut Cx, execute: Execute) -> Result<()> {
     outcome.and_then(|()| mark_indexed(cx))
 }
 
-/// Sets the initialisation marks of what indices chose, behind the checkers, which want to see the state before.
+/// Marks bytes selected by an index as initialised. Runs after the checkers, which need the old marks.
 fn mark_indexed(cx: &mut Cx) -> Result<()> {
     let (ins, outs) = (cx.n_ins(), cx.n_outs());
     for k in 0..cx.m.run.indexed.len() {
@@ -222,7 +222,7 @@ fn mark_indexed(cx: &mut Cx) -> Result<()> {
     Ok(())
 }
 
-/// Tells the observers, when there are any, of an instruction that touches no memory.
+/// Calls the observers for an instruction that touches no memory.
 pub fn passed(m: &mut Machine, row: u32) {
     let Some(mut hooks) = m.run.hooks.take() else { return };
     hooks.checkers.iter_mut().for_each(|c| c.passed(m, row));

@@ -44,7 +44,7 @@ impl Checker for Pinned {
     }
 }
 
-/// The part of an arena byte range that lies in a location.
+/// The part of an arena byte range that belongs to a location.
 fn inside(place: &crate::world::Placement, lo: usize, hi: usize) -> Option<(usize, usize)> {
     let p = &place.0;
     let (start, end) = p.extent();

@@ -1,12 +1,7 @@
 //! `race`: two engines touch the same bytes, one of them writes, and nothing orders the two.
 //!
 //! Order comes from the queue of an engine, from semaphores and events, and from instructions that every engine takes
-//! part in. A join that control flow alone makes orders nothing: engines of the hardware run through it. Descriptors of a
-//! DMA queue run beside the engine that fires their trigger, and are waited for by the semaphores of their block.
-//!
-//! A wait for `>= v` follows an update when, without that update and what stands behind it, the updates seen so far would
-//! not have reached v. So with one poster per semaphore, as compilers use them, the order is exact; with several, updates
-//! that are still to come can only hide races, never invent one.
+//! part in. The algorithm and its limits are described in `race/README.md`.
 
 mod clock;
 mod history;
@@ -46,13 +41,13 @@ impl Default for Race {
     }
 }
 
-/// How an instruction stands to the engines.
+/// Which engines an instruction orders.
 enum Part {
-    /// It runs on one.
+    /// One: it runs on that engine.
     Thread(usize),
-    /// All take part in it.
+    /// All: every engine takes part in it.
     All,
-    /// All wait for it by control flow alone; it touches no memory.
+    /// None: only control flow makes the engines wait for it. It touches no memory.
     Control,
 }
 
@@ -92,7 +87,7 @@ impl Race {
         let thread = match part(program, row) {
             Part::Thread(t) => t,
             Part::All => {
-                // In list order the queue is waited for too.
+                // In list order, instructions also wait for DMA descriptors.
                 let by_sync = program.blocks.get(program.insts[row as usize].block as usize).is_some_and(|b| b.by_sync);
                 let last = if by_sync { QUEUE } else { THREADS };
                 let mut all = seen.clone();
@@ -110,7 +105,7 @@ impl Race {
         clock.tick(thread);
         let clock = clock.clone();
         if matches!(part(program, row), Part::All) {
-            // What follows on every engine follows this instruction.
+            // Every engine's next instruction follows this one.
             self.clocks[..QUEUE].iter_mut().for_each(|c| c.join(&clock));
         }
         (thread, clock)
@@ -118,7 +113,7 @@ impl Race {
 
     fn leave(&mut self, program: &Program, sync: &SyncSet, thread: usize) {
         if thread == ALL {
-            // All engines have done their part when it signals.
+            // Its updates act after every engine has done its part.
             let mut all = self.clocks[ALL].clone();
             self.clocks[..QUEUE].iter().for_each(|c| all.join(c));
             self.clocks[ALL] = all;
@@ -144,7 +139,7 @@ impl Race {
         }
     }
 
-    /// What a control instruction does to the bank.
+    /// Applies what a control instruction does to the semaphores.
     fn control(&mut self, program: &Program, row: u32) {
         let inst = &program.insts[row as usize];
         match &inst.control {
@@ -165,7 +160,7 @@ impl Race {
         let touch = Touch { thread, tick: clock.of(thread), payload: s.payload };
         let mut hit = None;
         e.runs(|lo, hi| {
-            // Elements that data choose are not known to be touched: against such an access only a full one counts.
+            // An access through indices may leave any element untouched, so only an exact access conflicts with it.
             let conflict = map.conflict(lo, hi, e.writes(), e.exact, clock, thread);
             hit = hit.take().or_else(|| conflict.map(|c| (c, lo, hi)));
         });

@@ -13,12 +13,12 @@ pub(super) struct Uninit {
     reported: HashSet<u32>,
     /// Writers of this trip.
     writers: HashMap<u32, Vec<u32>>,
-    /// What was written in trips before.
+    /// Writers of earlier trips.
     before: HashSet<u32>,
 }
 
 impl Uninit {
-    /// Tells of the bytes [lo, hi). `any`: the tensor holds something.
+    /// Reports the bytes [lo, hi). `any`: some other bytes of the tensor are initialised.
     fn report(&mut self, s: &Scene, e: &Effect, lo: usize, hi: usize, any: bool, found: &mut Vec<Finding>) {
         self.reported.insert(e.location);
         let meta = s.meta(e);
@@ -77,14 +77,15 @@ impl Checker for Uninit {
                     });
                 }
             });
-            // Of a table some elements may be read: only one that holds nothing at all is certain.
+            // Indices pick elements of a table, so here only a wholly uninitialised table is reported.
             let Some((lo, hi)) = first.filter(|_| e.exact || !any) else { continue };
             self.report(s, e, lo, hi, any, found);
         }
     }
 
     fn after(&mut self, s: &Scene, found: &mut Vec<Finding>) {
-        // What indices chose is known now; it is marked as written behind the checkers only.
+        // The kernel has read its indices, so the elements they picked are known now. Those of an output are marked as
+        // initialised only after all checkers have run.
         for e in s.effects.iter().filter(|e| e.reads() && !e.exact && !s.may_read_uninit) {
             let Some(shadow) = &s.m.inits[e.arena as usize].0 else { continue };
             let chosen = s.m.run.indexed.iter().filter(|i| i.operand == e.operand);

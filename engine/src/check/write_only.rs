@@ -1,4 +1,4 @@
-//! `write-only`: bytes that instructions write and none reads, in a tensor that is no output.
+//! `write-only`: bytes of a tensor other than an output that instructions write and no instruction reads.
 
 use super::{Checker, Finding, Scene, span};
 use crate::memory::effects::byte_runs;
@@ -7,10 +7,10 @@ use crate::world::{Placement, Program};
 use birsim_kernels::access::Pattern;
 use hashbrown::{HashMap, HashSet};
 
-/// Writers of a tensor that are told apart.
+/// Writers of a tensor that a finding distinguishes.
 const WRITERS: usize = 64;
 
-/// Bytes that are looked at as one first.
+/// Size of the stretches that are tested as a whole first.
 const STRETCH: usize = 4096;
 
 /// Marks of one arena.
@@ -45,7 +45,7 @@ impl Checker for WriteOnly {
                 .entry(e.arena)
                 .or_insert_with(|| Marks { read: Shadow::new(bytes), written: Shadow::new(bytes) });
             if e.reads() {
-                // Of a table any entry may be read.
+                // Indices may pick any entry of a table, so all of it counts as read.
                 marks.read.set(&e.pattern, true);
             }
             if e.writes() {
@@ -102,7 +102,7 @@ impl Checker for WriteOnly {
 /// First run of written bytes that nothing read.
 fn first(marks: &Marks, lo: usize, hi: usize) -> Option<(usize, usize)> {
     let dead = |b: usize| marks.written.get(b) && !marks.read.get(b);
-    // Most stretches are of one kind.
+    // Most stretches are either read or written throughout.
     let at = (lo..hi).step_by(STRETCH).find_map(|from| {
         let to = (from + STRETCH).min(hi);
         let clean = marks.written.uniform(from, to) == Some(false) || marks.read.uniform(from, to) == Some(true);

@@ -430,7 +430,7 @@ pub fn owns_updates(op: Opcode) -> bool {
     matches!(op, Opcode::Loop | Opcode::DynamicForLoop | Opcode::DoWhile | Opcode::Call | Opcode::NKIKernel)
 }
 
-/// All predicates of an instruction hold in the present environment.
+/// Whether all predicates of an instruction hold in the current environment.
 pub fn predicates_hold(predicates: &[CompiledPredicate], env: &impl Env) -> Result<bool> {
     for p in predicates {
         let v = p.ex.eval(env)?;

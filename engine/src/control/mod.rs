@@ -5,7 +5,7 @@ pub mod branch;
 
 use bevy_ecs::prelude::Resource;
 
-/// Where control goes when the present block ends.
+/// Where control goes when the current block ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Next {
     /// The following block.
@@ -33,7 +33,7 @@ pub enum FrameKind {
     Loop {
         /// Axis.
         axis: u32,
-        /// Present induction value.
+        /// Current induction value.
         value: i64,
         /// Upper bound.
         ub: i64,
@@ -68,9 +68,9 @@ pub struct Frame {
 pub struct ProgramCounter {
     /// Frames, innermost last.
     pub frames: Vec<Frame>,
-    /// Present block.
+    /// Current block.
     pub block: u32,
-    /// Present segment, counted inside the block.
+    /// Current segment, counted inside the block.
     pub segment: u32,
     /// Where the block's terminator sends control.
     pub next: Next,
@@ -82,7 +82,7 @@ pub struct ProgramCounter {
     pub meeting: Option<u32>,
     /// Row that the other cores let through.
     pub granted: Option<u32>,
-    /// A loop with an empty body goes round once per tick.
+    /// A loop with an empty body makes one trip per tick.
     pub idle_body: bool,
     /// The entry function's blocks ran out or the run was ended.
     pub finished: bool,

@@ -1,4 +1,4 @@
-//! Arena storage: reserved lazily, filled on first touch, with 0xFF unless something else is asked for.
+//! Arena storage: reserved lazily and filled on first touch, with 0xFF unless `--fill` says otherwise.
 
 use crate::{Code, Error, Result};
 use bevy_ecs::prelude::Component;

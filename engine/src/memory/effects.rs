@@ -26,13 +26,13 @@ pub struct Effect {
     pub operand: usize,
     /// Location.
     pub location: u32,
-    /// Arena the location lies in.
+    /// Arena of the location.
     pub arena: u32,
     /// Use.
     pub access: Access,
     /// Elements, as arena bytes.
     pub pattern: Pattern,
-    /// Every element of the pattern is accessed; else some of them may be, chosen by data.
+    /// Every element of the pattern is accessed; otherwise data decide which ones are.
     pub exact: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Where a location lies in its arena, and the resolution of element patterns to bytes (`bir-json.md` 6.1).
+//! The place of a location in its arena, and the resolution of element patterns to bytes (`bir-json.md` 6.1).
 
 use crate::ir::{ApPair, MemoryType};
 use crate::target::PSUM_BANK_BYTES;
@@ -11,9 +11,9 @@ use birsim_kernels::profile::{Guard, PatternDtype, PatternPairs, Profile};
 /// Placement of a memory location.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocationInfo {
-    /// Arena it lives in.
+    /// Its arena.
     pub arena: u32,
-    /// Partition of the machine its first row lies in.
+    /// Machine partition of its first row.
     pub base: u64,
     /// Byte of its first row in the arena.
     pub start: u64,
@@ -78,7 +78,7 @@ impl LocationInfo {
         self.row_stride == self.row_bytes || self.rows <= 1
     }
 
-    /// Arena bytes from the first to behind the last byte of the location.
+    /// The half-open range of arena bytes from the location's first byte to its last one.
     pub fn extent(&self) -> (usize, usize) {
         let span = self.rows.saturating_sub(1) * self.row_stride + self.row_bytes;
         (self.start as usize, (self.start + if self.rows == 0 { 0 } else { span }) as usize)
@@ -126,7 +126,7 @@ impl LocationInfo {
     }
 }
 
-/// Resolves a pattern of a linear location without checking its bounds, for accesses that skip what lies outside.
+/// Resolves a pattern of a linear location without checking its bounds, for accesses that skip elements outside it.
 pub fn resolve_open(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Pattern> {
     loc.rules.check(loc.dtype, dtype, ap)?;
     let size = dtype.size() as i64;
@@ -146,8 +146,8 @@ pub fn resolve_open(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]
 
 /// Resolves an element pattern against a location, bounds included.
 ///
-/// `offset` and steps count elements of `dtype`; element e lies in row e div pitch, column e mod pitch. Fails with S001
-/// when an element lies outside the location, with J011 when `dtype` does not divide the row (ruling D1).
+/// `offset` and steps count elements of `dtype`; element e is in row e div pitch, column e mod pitch. Fails with S001 when
+/// an element is outside the location, with J011 when `dtype` does not divide the row (ruling D1).
 pub fn resolve(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Pattern> {
     loc.rules.check(loc.dtype, dtype, ap)?;
     let size = dtype.size() as u64;

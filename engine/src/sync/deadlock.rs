@@ -1,5 +1,5 @@
-//! The report of a deadlock: who waits for what, who could satisfy it and where that instruction stands, in which circle,
-//! and what the values tell about the cause.
+//! The report of a deadlock: which engine waits for what, which instruction could satisfy it and where that instruction is,
+//! which engines wait for each other, and what the values say about the cause.
 
 use super::producers::{At, lowering, producers, raises};
 use crate::control::ProgramCounter;
@@ -8,10 +8,10 @@ use crate::ir::{Engine, SyncKind, UpdateMode, WaitMode};
 use crate::world::*;
 use std::fmt::Write as _;
 
-/// Instructions that are named at most.
+/// At most this many instructions are named.
 const NAMED: usize = 3;
 
-/// The machine as it stands.
+/// The state of the machine that the report is made from.
 pub struct Standing<'a> {
     /// Program.
     pub program: &'a Program,
@@ -39,7 +39,7 @@ pub struct Standing<'a> {
 type Waiting = (Engine, u32, u32);
 
 impl Standing<'_> {
-    /// Text of the report. One line per engine: instruction, condition, present value, possible producers, hints.
+    /// Text of the report. One line per engine: instruction, condition, current value, possible producers, hints.
     pub fn report(&self) -> String {
         let (program, plan) = (self.program, &self.program.blocks[self.pc.block as usize]);
         let segment = &program.segments[(plan.first_segment + self.pc.segment) as usize];
@@ -97,7 +97,7 @@ impl Standing<'_> {
         }
     }
 
-    /// What the values tell.
+    /// Hints from the values: wrapped below zero, passed the awaited value, too small a sum.
     fn semaphore_hints(&self, out: &mut String, w: &Wait, coming: &[(u32, At)], alone: bool) {
         let (id, awaited) = (w.id as usize, self.awaited(w));
         let (value, peak) = (self.semaphores[id].0, self.peaks[id].0);
@@ -112,7 +112,7 @@ impl Standing<'_> {
             }
             return;
         }
-        // What comes in this block, each once; loops and other blocks may bring more.
+        // Counts each instruction of this block once; loops and other blocks may add more.
         let sum: Option<u64> = coming.iter().map(|(row, _)| self.adds(*row, w)).sum();
         let missing = u64::from(awaited.saturating_sub(value));
         if let (Some(sum), false, true) = (sum, coming.is_empty(), alone)
@@ -122,7 +122,7 @@ impl Standing<'_> {
         }
     }
 
-    /// How much a row adds to what a wait looks at; `None` when it does something else to it.
+    /// How much a row adds to the counter that a wait tests; `None` when it changes it in another way.
     fn adds(&self, row: u32, w: &Wait) -> Option<u64> {
         let inst = &self.program.insts[row as usize];
         if !matches!(inst.control, Control::None) {

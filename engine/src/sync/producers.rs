@@ -1,17 +1,17 @@
-//! Instructions that change what a wait looks at, and where they stand while nothing moves.
+//! Instructions that change the counter or event that a wait tests, and where they are while nothing moves.
 
 use super::deadlock::Standing;
 use crate::ir::{Opcode, SyncKind, UpdateMode};
 use crate::world::*;
 
-/// Where an instruction stands.
+/// Where an instruction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum At {
     /// At the head of its queue.
     Head,
-    /// Behind the head of its queue.
+    /// In its queue, after the head.
     Behind(u32),
-    /// Behind a join of the same block.
+    /// After a join of the same block.
     Later,
     /// In another block.
     Block(u32),
@@ -26,7 +26,7 @@ impl At {
     }
 }
 
-/// Rows that could raise what a wait looks at, those to come first.
+/// Rows that could satisfy a wait; those that are still to come first.
 pub fn producers(s: &Standing, w: &Wait) -> Vec<(u32, At)> {
     let rows = 0..s.program.insts.len() as u32;
     let mut found: Vec<(u32, At)> =
@@ -43,7 +43,7 @@ pub fn producers(s: &Standing, w: &Wait) -> Vec<(u32, At)> {
     found
 }
 
-/// Rows that have lowered a semaphore, or stand in other blocks and may have.
+/// Rows that have lowered a semaphore, or are in other blocks and may have lowered it.
 pub fn lowering(s: &Standing, id: u32) -> Vec<(u32, At)> {
     let lowers = |u: &Update| {
         u.kind == SyncKind::Semaphore
@@ -60,7 +60,7 @@ pub fn lowering(s: &Standing, id: u32) -> Vec<(u32, At)> {
     rows.map(|r| (r, place(s, r))).filter(|(_, at)| !at.is_to_come()).collect()
 }
 
-/// A row, or a DMABlock that it fires, raises what a wait looks at on this core.
+/// Whether a row, or a DMABlock that it fires, helps to satisfy a wait on this core.
 pub fn raises(program: &Program, row: u32, w: &Wait, core: u32) -> bool {
     let by = |payload: u32| {
         let sync = &program.insts[payload as usize].sync;

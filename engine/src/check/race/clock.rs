@@ -7,7 +7,7 @@ pub(super) const ALL: usize = 6;
 /// The descriptors.
 pub(super) const QUEUE: usize = 7;
 
-/// How far every thread had come.
+/// A vector clock: for every thread, how many of its instructions precede a point of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Clock([u64; THREADS]);
 

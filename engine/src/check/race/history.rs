@@ -3,12 +3,13 @@
 use super::clock::{Clock, THREADS};
 use std::collections::VecDeque;
 
-/// Posts that are kept per semaphore; older ones are forgotten, which makes a wait follow more than it must.
+/// Posts that are kept per thread of a semaphore. When an older one is needed, a wait follows a later post instead, and so
+/// follows more than it must: races can be missed, but none is invented.
 const KEPT: usize = 512;
 
 #[derive(Clone, Debug)]
 struct Post {
-    /// What the same thread had posted before.
+    /// Sum of the thread's earlier posts.
     before: u64,
     clock: Clock,
 }
@@ -24,13 +25,13 @@ struct Poster {
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
     base: u32,
-    /// Whoever set the base.
+    /// Clock of the update that set the base.
     writer: Clock,
     posters: [Option<Box<Poster>>; THREADS],
 }
 
 impl History {
-    /// Present value.
+    /// Current value.
     pub(super) fn value(&self) -> u32 {
         self.posters.iter().flatten().fold(self.base, |v, p| v.wrapping_add(p.sum as u32))
     }
@@ -45,7 +46,7 @@ impl History {
         }
     }
 
-    /// An update that lowers the value: what is left came from any of the posts before, so a wait for it follows them all.
+    /// An update that lowers the value. The rest may come from any of the earlier posts, so a wait for it follows them all.
     pub(super) fn lower(&mut self, by: u32, clock: &Clock) {
         let mut writer = clock.clone();
         writer.join(&self.writer);
@@ -58,7 +59,7 @@ impl History {
         *self = History { base: value, writer: clock.clone(), posters: Default::default() };
     }
 
-    /// Joins what a satisfied wait for `>= value` certainly follows.
+    /// Joins the posts that a satisfied wait for `>= value` certainly follows.
     pub(super) fn acquire(&self, value: u32, seen: &mut Clock) {
         let total: u64 = u64::from(self.base) + self.posters.iter().flatten().map(|p| p.sum).sum::<u64>();
         if self.base > 0 && total - u64::from(self.base) < u64::from(value) {
@@ -71,7 +72,7 @@ impl History {
                 continue;
             }
             let needed = p.posts.partition_point(|q| others + q.before < u64::from(value));
-            // Of forgotten posts the next one that is left takes the place.
+            // If that post was dropped, use the oldest one still kept; the wait then follows more than it must.
             if let Some(post) = p.posts.get(needed.saturating_sub(1)) {
                 seen.join(&post.clock);
             }

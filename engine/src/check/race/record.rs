@@ -3,7 +3,7 @@
 use super::clock::{Clock, THREADS};
 use std::collections::BTreeMap;
 
-/// Pieces that are kept per arena. Beyond that everything is forgotten, which can only hide races.
+/// Pieces that are kept per arena. Beyond that the record is cleared, which can only hide races.
 const PIECES: usize = 1 << 17;
 
 /// One access.
@@ -20,7 +20,7 @@ struct Noted {
     exact: bool,
 }
 
-/// Bytes with one story, up to `hi`.
+/// Neighbouring bytes with the same accesses, up to `hi`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Piece {
     hi: usize,
@@ -28,7 +28,7 @@ struct Piece {
     reads: [Option<Noted>; THREADS],
 }
 
-/// An access that is not ordered with the present one, and its bytes.
+/// An earlier access that is not ordered with the current one, and its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conflict {
     pub(super) thread: usize,
@@ -43,8 +43,8 @@ pub(super) struct Conflict {
 pub(super) struct Map(BTreeMap<usize, Piece>);
 
 impl Map {
-    /// The first earlier access to [lo, hi) that the present one does not follow. Reads conflict with writes only, and
-    /// of two accesses whose elements data choose neither is certain.
+    /// The first earlier access to [lo, hi) that the current one does not follow. Reads conflict with writes only. Two
+    /// accesses through indices do not conflict, because neither certainly touches a given element.
     pub(super) fn conflict(
         &self,
         lo: usize,
@@ -75,7 +75,7 @@ impl Map {
         None
     }
 
-    /// Adds an access to the story of [lo, hi).
+    /// Records an access to [lo, hi).
     pub(super) fn note(&mut self, lo: usize, hi: usize, writes: bool, reads: bool, exact: bool, touch: Touch) {
         if lo >= hi {
             return;
@@ -87,7 +87,7 @@ impl Map {
         self.cut(hi);
         let noted = Some(Noted { touch, exact });
         if writes && exact {
-            // A full write is all that later accesses can conflict with: what it followed, they follow through it.
+            // An exact write replaces the record: whoever follows it also follows everything it followed.
             let doomed: Vec<usize> = self.0.range(lo..hi).map(|(k, _)| *k).collect();
             doomed.iter().for_each(|k| {
                 self.0.remove(k);
@@ -121,7 +121,7 @@ impl Map {
         }
     }
 
-    /// Makes a piece end at `at`, if one lies across it.
+    /// Splits the piece that contains `at`, if there is one.
     fn cut(&mut self, at: usize) {
         let Some((_, p)) = self.0.range_mut(..at).next_back().filter(|(_, p)| p.hi > at) else { return };
         let rest = p.clone();
