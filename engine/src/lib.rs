@@ -1,14 +1,12 @@
 //! The simulated machine.
 //!
-//! [`ir`] is a BIR module in memory, [`mod@format`] its JSON form. The machine itself is an ECS world: see
-//! `ARCHITECTURE.md` in this folder.
+//! [`ir`] is a BIR module in memory, [`mod@format`] its JSON form; both are the crate `birsim-ir`. The machine itself is
+//! an ECS world: see `ARCHITECTURE.md` in this folder.
 
 pub mod check;
 pub mod control;
 pub mod cores;
 pub mod exec;
-pub mod format;
-pub mod ir;
 pub mod memory;
 pub mod sim;
 pub mod sync;
@@ -16,6 +14,7 @@ pub mod systems;
 pub mod target;
 pub mod world;
 
+pub use birsim_ir::{self as ir, format};
 pub use birsim_kernels::{Class, Code, Error, Place, Result};
 pub use check::{Check, Dump, TraceRow, TraceSink};
 

@@ -16,11 +16,11 @@ impl Dice {
 }
 
 const TEXTS: [&str; 5] = [
-    include_str!("data/reference_module.json"),
-    include_str!("data/examples/ex1_memset_tensorscalar_save.json"),
-    include_str!("data/examples/ex2_matmul_psum.json"),
-    include_str!("data/examples/ex3_loop_symbolic.json"),
-    include_str!("data/examples/ex4_two_engine_semaphore.json"),
+    include_str!("../ir/tests/data/reference_module.json"),
+    include_str!("../ir/tests/data/examples/ex1_memset_tensorscalar_save.json"),
+    include_str!("../ir/tests/data/examples/ex2_matmul_psum.json"),
+    include_str!("../ir/tests/data/examples/ex3_loop_symbolic.json"),
+    include_str!("../ir/tests/data/examples/ex4_two_engine_semaphore.json"),
 ];
 
 /// Values that break careless arithmetic.

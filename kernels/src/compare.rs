@@ -1,8 +1,7 @@
 //! The golden check (`klr-to-bir.md` 5.6): two buffers of one dtype, element by element.
 
 use crate::Dtype;
-use crate::cast;
-use rayon::prelude::*;
+use crate::{cast, parallel};
 
 /// How far a value may be from its golden: |got - want| <= atol + rtol * |want|.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -135,13 +134,11 @@ const PIECE: usize = 4096;
 pub fn compare(dtype: Dtype, got: &[u8], want: &[u8], tolerance: &Tolerance) -> Comparison {
     let size = dtype.size();
     let common = got.len().min(want.len()) / size;
-    let mut out = (0..common.div_ceil(PIECE))
-        .into_par_iter()
-        .map(|k| {
-            let bytes = k * PIECE * size..((k + 1) * PIECE).min(common) * size;
-            piece(dtype, k * PIECE, &got[bytes.clone()], &want[bytes], tolerance)
-        })
-        .reduce(Comparison::none, Comparison::join);
+    let at = |k: usize| {
+        let bytes = k * PIECE * size..((k + 1) * PIECE).min(common) * size;
+        piece(dtype, k * PIECE, &got[bytes.clone()], &want[bytes], tolerance)
+    };
+    let mut out = parallel::map_reduce(common.div_ceil(PIECE), at, Comparison::none, Comparison::join);
     let surplus = got.len().max(want.len()).div_ceil(size) - common;
     if surplus > 0 {
         out.equal = false;

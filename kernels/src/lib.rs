@@ -28,6 +28,7 @@ pub mod iota;
 pub mod isa;
 pub mod matmul;
 pub mod mx;
+mod parallel;
 pub mod pool;
 pub mod profile;
 pub mod range;

@@ -9,6 +9,15 @@ use birsim_kernels::accumulate::{Epilogue, read_accumulator};
 use birsim_kernels::activation::{self as kernel, Front};
 use birsim_kernels::alu::AluOp;
 
+bind! {
+    Activation => activation,
+    ReadActivationAccumulator => read,
+    ActivationReadAccumulator => read,
+    DveReadAccumulator => dve_read,
+    Exponential => exponential,
+    Reciprocal => reciprocal,
+}
+
 /// Activation (4), Activate2 included.
 pub fn activation(cx: &mut Cx) -> Result<()> {
     let func = cx.named::<ActivationFunction>(f::Activation::func)?;

@@ -5,6 +5,14 @@ use crate::Result;
 use crate::ir::opcodes::batchnorm::field as f;
 use birsim_kernels::batchnorm::{self as kernel, BnBackprop, BnStats, Gradients};
 
+bind! {
+    BNStats => stats,
+    BNStatsAggregate => aggregate,
+    BNGradients => gradients,
+    BNBackprop => backprop,
+    BNBackprop2 => backprop2,
+}
+
 /// BNStats (34).
 pub fn stats(cx: &mut Cx) -> Result<()> {
     let p = BnStats { apply_transpose: cx.flag(f::BNStats::apply_transpose)? };

@@ -14,6 +14,15 @@ use birsim_kernels::alu::AluOp;
 use birsim_kernels::collective as kernel;
 use birsim_kernels::copy::copy;
 
+bind! {
+    GetGlobalRankId => global_rank,
+    CollectiveCompute => compute,
+    CollectiveSend => send,
+    CollectiveRecv => receive,
+    GetCurProcessingRankID => processing_rank,
+    GPSIMDSB2SB => partner_exchange,
+}
+
 /// Bytes that sent but not yet received messages may hold.
 const MAX_IN_FLIGHT: usize = 1 << 30;
 

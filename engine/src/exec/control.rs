@@ -5,6 +5,26 @@ use crate::ir::opcodes::activation::field as f;
 use crate::world::{Control, FireCount};
 use crate::{Code, Error, Result};
 
+bind! {
+    LoadActFuncSet => load_act_func_set,
+    CoreBarrier => nothing,
+    CompareAndBranch => nothing,
+    UnconditionalBranch => nothing,
+    BranchHint => nothing,
+    Return => nothing,
+    Exit => nothing,
+    Break => nothing,
+    Call => nothing,
+    DMATrigger => dma_trigger,
+    NKIKernel => nothing,
+    GroupResetSemaphores => nothing,
+    Drain => nothing,
+    Halt => nothing,
+    SwitchQueueInstance => nothing,
+    ResetQueueInstance => nothing,
+    TensorCompletion => nothing,
+}
+
 /// Only the instruction's waits, updates and control effect act.
 pub fn nothing(_: &mut Cx) -> Result<()> {
     Ok(())
@@ -34,7 +54,7 @@ pub fn dma_trigger(cx: &mut Cx) -> Result<()> {
     let Control::Descriptors(descriptors) = &cx.m.program.insts[block as usize].control else { return Ok(()) };
     for d in descriptors {
         let opcode = cx.m.program.insts[*d as usize].opcode;
-        let Some(execute) = opcode.row().execute else {
+        let Some(execute) = super::kernel(opcode) else {
             return Err(Error::new(Code::U001, format!("{opcode} is not modelled")));
         };
         let program = cx.m.program;

@@ -9,6 +9,21 @@ use birsim_kernels::alu::AluOp;
 use birsim_kernels::cast::MemoryReductionOp;
 use birsim_kernels::{copy as kernel, dma};
 
+bind! {
+    GenericCopy => copy,
+    AbstractCopy => copy,
+    TensorCopy => copy,
+    TensorCopyDynamicSrc => copy,
+    TensorCopyDynamicDst => copy,
+    Load => copy,
+    Save => copy,
+    DMACopy => dma_copy,
+    DMADescriptorCopy => copy,
+    DMADescriptorCCE => descriptor_cce,
+    DMADescriptorTranspose => descriptor_transpose,
+    DMADescriptorReplicate => replicate,
+}
+
 /// GenericCopy (1), AbstractCopy (3), Load (19), Save (22), TensorCopy (23), DMADescriptorCopy (69), and
 /// TensorCopyDynamicSrc and Dst (24, 25), whose offset operand is part of their resolved address.
 pub fn copy(cx: &mut Cx) -> Result<()> {

@@ -8,6 +8,16 @@ use crate::{Code, Error, Result};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::{elementwise as kernel, pool, reduce, scan};
 
+bind! {
+    Pool => pool,
+    TensorReduce => tensor_reduce,
+    TensorScalar => tensor_scalar,
+    TensorScalarPtr => tensor_scalar_ptr,
+    TensorScalarCache => tensor_scalar_cache,
+    TensorTensor => tensor_tensor,
+    TongaReduceMacroSymbolic => tonga_reduce,
+}
+
 /// TensorScalar (28).
 pub fn tensor_scalar(cx: &mut Cx) -> Result<()> {
     let p = kernel::TensorScalar {

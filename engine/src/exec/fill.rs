@@ -9,6 +9,12 @@ use birsim_kernels::alu::AluOp;
 use birsim_kernels::profile::ChannelBase;
 use birsim_kernels::{fill, iota, rng};
 
+bind! {
+    Memset => memset,
+    Iota => iota,
+    TensorScalarAffineSelect => affine_select,
+}
+
 /// Memset (10).
 pub fn memset(cx: &mut Cx) -> Result<()> {
     match cx.named::<MemsetMode>(fc::Memset::mode)? {

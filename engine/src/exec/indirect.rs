@@ -12,6 +12,14 @@ use birsim_kernels::alu::AluOp;
 use birsim_kernels::cast::MemoryReductionOp;
 use birsim_kernels::indirect::{self as kernel, Log, Table};
 
+bind! {
+    GenericIndirectLoad => generic_load,
+    IndirectLoad => load,
+    GenericIndirectSave => generic_save,
+    IndirectSave => save,
+    IndirectSaveAccumulate => save_accumulate,
+}
+
 fn table<'a, V>(view: &'a (V, Pattern, i64), log: &'a Option<Log>) -> Table<'a, V> {
     Table { whole: &view.0, pattern: &view.1, address: view.2, log: log.as_ref() }
 }

@@ -1,5 +1,8 @@
 //! Execution context of one instruction: operands become views (`views`), fields become values (`fields`).
 
+#[macro_use]
+mod table;
+
 pub mod activation;
 pub mod batchnorm;
 pub mod collective;
@@ -23,6 +26,7 @@ mod views;
 
 pub use machine::{Machine, Scalars, read_register, write_register};
 pub use resolve::Resolved;
+pub use table::kernel;
 
 use crate::world::expr::Ex;
 use crate::world::spawn::engine_index;

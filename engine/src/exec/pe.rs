@@ -13,6 +13,13 @@ use birsim_kernels::matmul::{self, Matmult, PeLimits};
 use birsim_kernels::mx;
 use birsim_kernels::profile::{OneZeroHints, PsumClear, PsumIdle};
 
+bind! {
+    Matmult => matmult,
+    MatmultSparse => matmult_sparse,
+    MatmultMx => matmult_mx,
+    QuantizeMx => quantize_mx,
+}
+
 /// Accumulation flag bits (`matmul-mx.md` 3.1).
 const START: i64 = 1;
 const ACCUMULATE: i64 = 4;

@@ -10,6 +10,10 @@ use birsim_kernels::access::Src;
 use birsim_kernels::cast;
 use std::fmt::Write;
 
+bind! {
+    DevicePrint => device_print,
+}
+
 /// Text that one run collects at most; whole tensors may take more.
 const MAX_TEXT: usize = 1 << 20;
 const MAX_TEXT_WHOLE: usize = 1 << 26;

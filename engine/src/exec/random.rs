@@ -9,6 +9,16 @@ use birsim_kernels::access::Input;
 use birsim_kernels::profile::RandGeneration;
 use birsim_kernels::rng::{self, Mt19937_64};
 
+bind! {
+    GetRandState => get_state,
+    SetRandState => set_state,
+    Rand => rand,
+    Dropout => dropout,
+    Rand2 => rand2,
+    RandSetState => set_state2,
+    RandGetState => get_state2,
+}
+
 /// Rand (60).
 pub fn rand(cx: &mut Cx) -> Result<()> {
     let algorithm = cx.named::<RandomAlgorithm>(f::Rand::random_algorithm)?;

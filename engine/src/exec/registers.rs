@@ -9,6 +9,14 @@ use birsim_kernels::Dtype;
 use birsim_kernels::access::Imm;
 use birsim_kernels::alu::AluOp;
 
+bind! {
+    ReadVarAddr => read_var_addr,
+    RegisterAlu => register_alu,
+    RegisterMove => register_move,
+    TensorLoad => tensor_load,
+    TensorSave => tensor_save,
+}
+
 fn target(cx: &Cx) -> Result<RegRef> {
     cx.out_register(0)?.ok_or_else(|| Error::new(Code::J009, "the output is a register").operand("outs[0]"))
 }

@@ -5,6 +5,16 @@ use crate::Result;
 use crate::ir::opcodes::{indirect::field as fi, search::field as f};
 use birsim_kernels::{gather, indirect, search};
 
+bind! {
+    IndirectCopy => indirect_copy,
+    Gather => gather,
+    Max => max,
+    MaxIndex => max_index,
+    MatchReplace => match_replace,
+    MaxIndexAndMatchReplace => max_index_and_match_replace,
+    NonzeroWithCount => nonzero_with_count,
+}
+
 /// Max (88).
 pub fn max(cx: &mut Cx) -> Result<()> {
     search::max8(&cx.src(0)?, &cx.dst(0)?, cx.profile())

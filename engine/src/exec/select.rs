@@ -8,6 +8,15 @@ use crate::{Code, Error, Result};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::{range, select, sequence, shuffle};
 
+bind! {
+    StreamShuffle => stream_shuffle,
+    StreamTranspose => stream_transpose,
+    Select => select,
+    CopyPredicated => copy_predicated,
+    RangeSelect => range_select,
+    GetSequenceBounds => sequence_bounds,
+}
+
 /// Select (51).
 pub fn select(cx: &mut Cx) -> Result<()> {
     let (on_true, on_false) = (cx.input(1)?, cx.input(2)?);

@@ -4,7 +4,7 @@
 //! axes are resolved by the memory stage right before the call, because an earlier call of the same list may write them.
 
 use super::slice;
-use crate::exec::Execute;
+use crate::exec::{Execute, kernel};
 use crate::ir::Opcode;
 use crate::world::{IssueList, Op};
 use bevy_ecs::prelude::*;
@@ -25,7 +25,7 @@ pub(super) fn dispatch(issue: Res<IssueList>, mut calls: ResMut<Calls>, rows: Qu
     let ops = slice!(rows);
     calls.0.extend(issue.rows.iter().map(|row| {
         let opcode = ops[*row as usize].opcode;
-        Call { row: *row, opcode, execute: opcode.row().execute }
+        Call { row: *row, opcode, execute: kernel(opcode) }
     }));
 }
 

@@ -1,7 +1,7 @@
 //! Splitting a kernel over lanes.
 
-use crate::Result;
-use rayon::prelude::*;
+use crate::{Result, parallel as workers};
+use std::ops::ControlFlow::{Break, Continue};
 use std::ops::Range;
 
 /// Below this many elements a kernel stays on one thread: handing out work costs more than 10 us of arithmetic.
@@ -12,7 +12,12 @@ const PIECES: usize = 4;
 
 /// Pieces that large work is cut into.
 pub(crate) fn piece_count() -> usize {
-    rayon::current_num_threads() * PIECES
+    workers::threads() * PIECES
+}
+
+/// The work is worth handing out. Asking for the number of threads starts the pool, so that comes last.
+fn worth_it(lanes: usize, elements: usize, parallel: bool) -> bool {
+    parallel && elements >= PARALLEL_FROM && lanes > 1 && workers::threads() > 1
 }
 
 /// Runs `f` for every lane, in parallel when `parallel` holds and the work is worth it.
@@ -20,20 +25,7 @@ pub(crate) fn piece_count() -> usize {
 /// `parallel` must imply that different lanes touch different output bytes. The error of the lowest lane wins, so the
 /// outcome does not depend on the number of threads.
 pub fn for_lanes(lanes: usize, elements: usize, parallel: bool, f: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
-    let threads = rayon::current_num_threads();
-    if !parallel || elements < PARALLEL_FROM || threads < 2 || lanes < 2 {
-        return (0..lanes).try_for_each(f);
-    }
-    let piece = lanes.div_ceil(piece_count()).max(1);
-    let failed = (0..lanes.div_ceil(piece))
-        .into_par_iter()
-        .with_max_len(1)
-        .filter_map(|c| (c * piece..lanes.min((c + 1) * piece)).find_map(|lane| f(lane).err().map(|e| (lane, e))))
-        .min_by_key(|(lane, _)| *lane);
-    match failed {
-        Some((_, e)) => Err(e),
-        None => Ok(()),
-    }
+    for_lane_ranges(lanes, elements, parallel, |mut range| range.try_for_each(&f))
 }
 
 /// As [`for_lanes`], for kernels that keep buffers from lane to lane: `f` gets consecutive ranges that cover all lanes.
@@ -45,15 +37,13 @@ pub fn for_lane_ranges(
     parallel: bool,
     f: impl Fn(Range<usize>) -> Result<()> + Sync,
 ) -> Result<()> {
-    let threads = rayon::current_num_threads();
-    if !parallel || elements < PARALLEL_FROM || threads < 2 || lanes < 2 {
+    if !worth_it(lanes, elements, parallel) {
         return f(0..lanes);
     }
     let piece = lanes.div_ceil(piece_count()).max(1);
-    let failed = (0..lanes.div_ceil(piece))
-        .into_par_iter()
-        .with_max_len(1)
-        .filter_map(|c| f(c * piece..lanes.min((c + 1) * piece)).err().map(|e| (c, e)))
-        .min_by_key(|(c, _)| *c);
-    failed.map_or(Ok(()), |(_, e)| Err(e))
+    let failed = workers::first_break(lanes.div_ceil(piece), |c| match f(c * piece..lanes.min((c + 1) * piece)) {
+        Err(e) => Break(e),
+        Ok(()) => Continue(()),
+    });
+    failed.map_or(Ok(()), Err)
 }

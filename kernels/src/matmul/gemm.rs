@@ -4,7 +4,7 @@
 use super::pack::Rows;
 use super::pack::{Packed, sized};
 use crate::isa::Isa;
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Rows and columns of outputs kept in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(crate) fn multiply(
     let tile_of = if fma { run_tile::<true> } else { run_tile::<false> };
     // The first block of a panel can pack it on the way.
     let rows = if isa == Isa::Avx512 { b.rows() } else { None };
-    let threads = rayon::current_num_threads().min(k * m * n / PARALLEL_FROM).min(panels);
+    let threads = parallel::threads().min(k * m * n / PARALLEL_FROM).min(panels);
     let strip_panels = match (threads < 2, rows.is_some()) {
         // Then one panel's space is enough for all of them.
         (true, true) => panels,
@@ -108,7 +108,7 @@ pub(crate) fn multiply(
     if threads < 2 {
         bbuf.chunks_mut(strip_len).enumerate().for_each(work);
     } else {
-        bbuf.par_chunks_mut(strip_len).with_max_len(1).enumerate().for_each(work);
+        parallel::each_chunk(bbuf, strip_len, work);
     }
 }
 

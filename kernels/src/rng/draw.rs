@@ -5,9 +5,9 @@ use super::philox::{BLOCKS, philox_blocks};
 use super::{Mt19937_64, State, lfsr_next, philox_block, uniform_between, xorwow_next};
 use crate::access::{CHUNK, Dst, chunks};
 use crate::agree::castable;
+use crate::parallel;
 use crate::profile::{DrawHalf, LfsrZero, Rand2Lanes};
 use crate::{Code, Dtype, Error, Profile, Result};
-use rayon::prelude::*;
 
 crate::named_enum! {
     /// Generator of Rand (60).
@@ -51,10 +51,10 @@ fn fill_words(dst: &Dst, lane: usize, mut draw: impl FnMut(&mut [u32])) -> Resul
 
 /// Runs `f` for every lane and its generator.
 fn each_state<S: Send>(states: &mut [S], dst: &Dst, f: impl Fn(usize, &mut S) -> Result<()> + Sync) -> Result<()> {
-    if !dst.pattern().lanes_disjoint() || dst.len() < PARALLEL_FROM || rayon::current_num_threads() < 2 {
+    if !dst.pattern().lanes_disjoint() || dst.len() < PARALLEL_FROM || parallel::threads() < 2 {
         return states.iter_mut().enumerate().try_for_each(|(lane, s)| f(lane, s));
     }
-    states.par_iter_mut().enumerate().try_for_each(|(lane, s)| f(lane, s))
+    parallel::try_each(states, f)
 }
 
 /// Fills below this size stay on one thread.

@@ -3,8 +3,8 @@
 
 use crate::ast::{Contents, Program};
 use crate::lower::{LowerOptions, lower};
-use birsim_engine::format;
-use birsim_engine::ir::{
+use birsim_ir::format;
+use birsim_ir::{
     Block, Function, Instruction, KernelSource, LocationSet, MemoryType, Module, Opcode, Operand, Storage, TensorKind,
     Value,
 };

@@ -2,8 +2,8 @@
 
 mod common;
 
-use birsim_engine::format;
-use birsim_engine::ir::validate::validate;
+use birsim_ir::format;
+use birsim_ir::validate::validate;
 use birsim_klr::ast::Contents;
 use birsim_klr::{LowerOptions, lower, read};
 use common::samples;

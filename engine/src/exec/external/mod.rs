@@ -16,6 +16,11 @@ use birsim_kernels::access::Pattern;
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
+bind! {
+    CustomOp => run,
+    BIRKernel => run,
+}
+
 /// CustomOp (53), BIRKernel (54).
 pub fn run(cx: &mut Cx) -> Result<()> {
     let name = text(cx, if cx.inst.opcode == Opcode::CustomOp { "opFunctionName" } else { "kernel_name" });

@@ -38,7 +38,9 @@ fn implemented(row: &Row) -> Value {
         RouteClass::Abstract => false,
         RouteClass::NoOp | RouteClass::ControlFlow => true,
         // The trigger executes the descriptors of a DMABlock.
-        RouteClass::Kernel | RouteClass::Skipped => row.execute.is_some() || row.opcode == Opcode::DMABlock,
+        RouteClass::Kernel | RouteClass::Skipped => {
+            birsim_engine::exec::kernel(row.opcode).is_some() || row.opcode == Opcode::DMABlock
+        }
     };
     match row.partial {
         Some(_) if executes => json!("partial"),

@@ -4,7 +4,7 @@ use super::context::Core;
 use super::maps;
 use super::tensors::{Placement, Region};
 use crate::ast::{Access, AccessBasic, AccessPattern, BirAccessPattern, Index, ScalarOffset, TensorName, TensorRef};
-use birsim_engine::ir::{ApPair, DynamicAp, Expr, Extra, IndirectDim, Operand, PhysicalAp};
+use birsim_ir::{ApPair, DynamicAp, Expr, Extra, IndirectDim, Operand, PhysicalAp};
 use birsim_kernels::{Code, Dtype, Error, Result};
 
 /// A static pattern in elements of the tensor laid out row-major.

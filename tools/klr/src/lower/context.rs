@@ -6,7 +6,7 @@ use super::maps;
 use super::names::Names;
 use super::tensors::Tensors;
 use crate::ast::{Immediate, LncKernel, Operand as KlrOperand};
-use birsim_engine::ir::{
+use birsim_ir::{
     AddressSpace, Engine, Extra, ImmValue, Instruction, Location, LocationSet, MemoryType, Opcode, Operand,
     RegisterDecl, Storage, TensorKind,
 };

@@ -3,7 +3,7 @@
 use super::context::{Core, int_imm};
 use super::ops;
 use crate::ast::{self, BrCmpOp, CmpBranch, Operator, Stmt};
-use birsim_engine::ir::{
+use birsim_ir::{
     Block, CopyMode, Dependency, DgeType, EdgeKind, Engine, Expr, Extra, Instruction, Opcode, Operand, SourceLocation,
     Value,
 };
@@ -257,11 +257,11 @@ impl Core<'_> {
         for (region, input, output) in std::mem::take(&mut self.tensors.in_place) {
             let whole = |placement: &super::tensors::Placement| {
                 let row = region.bytes / region.dtype.size() as u64;
-                let pair = |step: u64, num: u64| birsim_engine::ir::ApPair {
+                let pair = |step: u64, num: u64| birsim_ir::ApPair {
                     step: i64::try_from(step).unwrap_or(i64::MAX),
                     num: i64::try_from(num).unwrap_or(i64::MAX),
                 };
-                Operand::Physical(birsim_engine::ir::PhysicalAp {
+                Operand::Physical(birsim_ir::PhysicalAp {
                     dtype: region.dtype,
                     memref: placement.location.clone(),
                     memsetref: placement.set.clone(),

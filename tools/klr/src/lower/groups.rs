@@ -4,7 +4,7 @@
 //! Any other write to the location ends its groups. "First" is decided along every path of the control flow: a matmul
 //! adds only when its group is open on all ways that lead to it, so a group inside a loop starts again in each trip.
 
-use birsim_engine::ir::{ApPair, Block, Instruction, MemoryType, Opcode, Operand, PhysicalAp, Storage};
+use birsim_ir::{ApPair, Block, Instruction, MemoryType, Opcode, Operand, PhysicalAp, Storage};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Flag bits of `accumulation_flag`.
@@ -53,7 +53,7 @@ enum Effect {
 
 fn target(inst: &Instruction, key: &str) -> Option<String> {
     match inst.field(key) {
-        Some(birsim_engine::ir::Value::Str(name)) => Some(name),
+        Some(birsim_ir::Value::Str(name)) => Some(name),
         _ => None,
     }
 }

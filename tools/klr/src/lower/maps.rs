@@ -1,7 +1,7 @@
 //! KLR enumerations to BIR ones (`klr-to-bir.md` 3.5 to 3.7).
 
 use crate::ast;
-use birsim_engine::ir::{ActivationFunction, AxisList, BranchCompare, DgeType, Engine, EngineAccumulation};
+use birsim_ir::{ActivationFunction, AxisList, BranchCompare, DgeType, Engine, EngineAccumulation};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::{Code, Dtype, Error, Named, Result};
 

@@ -11,7 +11,7 @@ mod ops;
 mod tensors;
 
 use crate::ast::{LncKernel, Program};
-use birsim_engine::ir::{Arch, Block, Extra, Function, Module, Storage};
+use birsim_ir::{Arch, Block, Extra, Function, Module, Storage};
 use birsim_kernels::{Code, Error};
 use context::Core;
 use names::Names;

@@ -4,7 +4,7 @@ use super::maps;
 use super::names::Names;
 use crate::ast::{LncKernel, Memory, TensorName, TensorRef};
 use crate::codec::{Part, Show};
-use birsim_engine::ir::{AddressSpace, Extra, Location, LocationSet, MemoryType, Storage, TensorKind};
+use birsim_ir::{AddressSpace, Extra, Location, LocationSet, MemoryType, Storage, TensorKind};
 use birsim_kernels::{Code, Dtype, Error, Result};
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! Abstract operators on request: the nearest BIR form, or what is missing for one.
 
 use crate::build::*;
-use birsim_engine::ir::Instruction;
+use birsim_ir::Instruction;
 use birsim_kernels::Code;
 use birsim_klr::LowerOptions;
 use birsim_klr::ast::*;

@@ -1,6 +1,6 @@
 //! Builds small kernels and prints what they become.
 
-use birsim_engine::ir::{FieldType, Instruction, Module, Operand as BirOperand, Value};
+use birsim_ir::{FieldType, Instruction, Module, Operand as BirOperand, Value};
 use birsim_kernels::{Code, Named};
 use birsim_klr::ast::*;
 use birsim_klr::{LowerOptions, Lowered, lower, read, write};

@@ -1,7 +1,7 @@
 //! Registers, branches, blocks, names, edges, accumulation groups.
 
 use crate::build::*;
-use birsim_engine::ir::{EdgeKind, Function, Storage};
+use birsim_ir::{EdgeKind, Function, Storage};
 use birsim_klr::ast::*;
 
 fn load(reg: &str) -> Operator {
@@ -51,7 +51,7 @@ fn function(k: LncKernel) -> Function {
 
 /// `block: name text; ..` of every block.
 fn layout(function: &Function) -> Vec<String> {
-    let line = |b: &birsim_engine::ir::Block| {
+    let line = |b: &birsim_ir::Block| {
         let list: Vec<&str> = b.instructions.iter().map(|i| i.name.as_str()).collect();
         format!("{}: {}", b.name, list.join(" "))
     };
@@ -62,7 +62,7 @@ fn flags(function: &Function) -> Vec<(String, i64)> {
     let all = function.blocks.iter().flat_map(|b| &b.instructions);
     all.filter(|i| i.opcode.is_matmul())
         .map(|i| match i.field("accumulation_flag") {
-            Some(birsim_engine::ir::Value::Int(n)) => (i.name.clone(), n),
+            Some(birsim_ir::Value::Int(n)) => (i.name.clone(), n),
             other => panic!("{other:?}"),
         })
         .collect()

@@ -6,6 +6,5 @@ mod compute;
 mod control;
 mod movement;
 mod refused;
-mod run;
 mod sync;
 mod tensors;

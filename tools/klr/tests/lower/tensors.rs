@@ -1,7 +1,7 @@
 //! Locations, accesses, several cores.
 
 use crate::build::*;
-use birsim_engine::ir::{AddressSpace, Function, LocationSet, MemoryType, Storage, TensorKind};
+use birsim_ir::{AddressSpace, Function, LocationSet, MemoryType, Storage, TensorKind};
 use birsim_klr::ast::*;
 use birsim_klr::{LowerOptions, lower};
 

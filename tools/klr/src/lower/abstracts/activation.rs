@@ -4,7 +4,7 @@ use super::{number, unclear};
 use crate::ast::{AccumCmd, Activate};
 use crate::lower::context::{Core, float_imm};
 use crate::lower::maps;
-use birsim_engine::ir::{Engine, Instruction, Opcode, Value};
+use birsim_ir::{Engine, Instruction, Opcode, Value};
 use birsim_kernels::{Result, alu};
 
 /// func(in * scale + bias). No function of KLR takes the extra parameter, so whatever it is has no effect.

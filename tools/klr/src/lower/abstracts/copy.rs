@@ -5,7 +5,7 @@ use crate::ast::{Copy, DgeComputeOp, DmaBounds, DmaCopy, Engine, NcCopy, NcDmaCo
 use crate::lower::access::dynamic;
 use crate::lower::context::Core;
 use crate::lower::ops;
-use birsim_engine::ir::Instruction;
+use birsim_ir::Instruction;
 use birsim_kernels::Result;
 
 /// A plain copy; what `opDim` is for is not stated, and a copy needs no axes.

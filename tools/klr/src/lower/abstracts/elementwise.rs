@@ -5,7 +5,7 @@ use crate::ast::{AccumCmd, ScalarTensorTensor};
 use crate::lower::context::{Core, float_imm};
 use crate::lower::maps;
 use crate::lower::ops::elementwise::stages;
-use birsim_engine::ir::{Engine, Instruction, Opcode, Value};
+use birsim_ir::{Engine, Instruction, Opcode, Value};
 use birsim_kernels::Result;
 
 /// op1(op0(src0, imm0), src1).

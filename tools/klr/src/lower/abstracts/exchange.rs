@@ -4,7 +4,7 @@ use super::unclear;
 use crate::ast::{AluOp, Immediate, Recv, Send, SendRecvCompute, TensorRef};
 use crate::lower::context::{Core, need_int};
 use crate::lower::maps;
-use birsim_engine::ir::{CollectiveKind, Engine, Expr, Instruction, Opcode, Value};
+use birsim_ir::{CollectiveKind, Engine, Expr, Instruction, Opcode, Value};
 use birsim_kernels::{Code, Error, Result};
 
 /// A rank as a core of the kernel.

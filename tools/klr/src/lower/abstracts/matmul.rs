@@ -3,7 +3,7 @@
 use super::unclear;
 use crate::ast::{LoadStationary, MatMul};
 use crate::lower::context::Core;
-use birsim_engine::ir::{ApPair, Engine, Extra, Instruction, MatmultPerfMode, Opcode, Operand, PhysicalAp, Value};
+use birsim_ir::{ApPair, Engine, Extra, Instruction, MatmultPerfMode, Opcode, Operand, PhysicalAp, Value};
 use birsim_kernels::{Code, Error, Result};
 
 /// Side of the PE array.

@@ -10,7 +10,7 @@ mod select;
 
 use super::context::Core;
 use crate::ast::{Immediate, Operator};
-use birsim_engine::ir::{Engine, Instruction, Opcode};
+use birsim_ir::{Engine, Instruction, Opcode};
 use birsim_kernels::{Code, Error, Result};
 
 pub use matmul::Loaded;

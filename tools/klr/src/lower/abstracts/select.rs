@@ -5,7 +5,7 @@ use crate::ast::{AffineSelect, AffineSelectCmp, RangeSelect};
 use crate::lower::context::{Core, float_imm};
 use crate::lower::maps;
 use crate::lower::ops::fill::generator;
-use birsim_engine::ir::{Engine, Instruction, Opcode, Value};
+use birsim_ir::{Engine, Instruction, Opcode, Value};
 use birsim_kernels::{Result, alu};
 
 /// (generated value cmp 0) ? in : fill.

@@ -3,7 +3,7 @@
 use crate::ast::{AccumCmd, Activate2, AluOp, Exponential, Immediate, NcActivate, Operand, Reciprocal};
 use crate::lower::context::{Core, float_imm};
 use crate::lower::maps;
-use birsim_engine::ir::{Engine, Instruction, Opcode, Value};
+use birsim_ir::{Engine, Instruction, Opcode, Value};
 use birsim_kernels::{Code, Error, Result, alu};
 
 /// func(in * scale + bias), optionally summed along the row.

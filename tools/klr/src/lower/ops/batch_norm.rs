@@ -2,7 +2,7 @@
 
 use crate::ast::{BatchNormAggregate, BatchNormStats};
 use crate::lower::context::Core;
-use birsim_engine::ir::{Engine, Instruction, Opcode};
+use birsim_ir::{Engine, Instruction, Opcode};
 use birsim_kernels::Result;
 
 /// Six statistics per row.

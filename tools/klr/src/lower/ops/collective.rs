@@ -3,7 +3,7 @@
 use crate::ast::{CollectiveOp, CoreBarrier, ReplicaGroup, SendRecv};
 use crate::lower::context::{Core, need_int};
 use crate::lower::maps;
-use birsim_engine::ir::{CollectiveDimension, CollectiveKind, Engine, Expr, Instruction, Opcode, Value};
+use birsim_ir::{CollectiveDimension, CollectiveKind, Engine, Expr, Instruction, Opcode, Value};
 use birsim_kernels::{Code, Error, Named, Result};
 
 fn bad(what: &str) -> Error {

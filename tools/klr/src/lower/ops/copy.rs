@@ -3,7 +3,7 @@
 use crate::ast::{NcCopy, ScalarOffset, Shuffle, TensorRef};
 use crate::lower::access::{Dynamic, dynamic, row_major_stride};
 use crate::lower::context::{Core, need_int};
-use birsim_engine::ir::{Engine, Expr, Instruction, Opcode, Operand, Value};
+use birsim_ir::{Engine, Expr, Instruction, Opcode, Operand, Value};
 use birsim_kernels::{Code, Dtype, Error, Result};
 
 /// Copy with cast; one side may have a scalar run-time offset.

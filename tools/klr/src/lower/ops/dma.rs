@@ -4,9 +4,7 @@ use crate::ast::{self, AluOp, DgeComputeOp, DmaBounds, DmaCompute, DmaTranspose,
 use crate::lower::access::{Dynamic, dynamic, row_major_stride};
 use crate::lower::context::{Core, need_float};
 use crate::lower::maps;
-use birsim_engine::ir::{
-    CopyMode, DgeType, Engine, IndirectDim, Instruction, Opcode, Operand, PhysicalAp, TransposeOp, Value,
-};
+use birsim_ir::{CopyMode, DgeType, Engine, IndirectDim, Instruction, Opcode, Operand, PhysicalAp, TransposeOp, Value};
 use birsim_kernels::{Code, Error, Named, Result, alu};
 
 /// Copy, accumulating copy, gather or scatter.

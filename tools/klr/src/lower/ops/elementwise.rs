@@ -6,7 +6,7 @@ use crate::ast::{
 };
 use crate::lower::context::Core;
 use crate::lower::maps;
-use birsim_engine::ir::{Engine, Instruction, Opcode, Operand, TscMode, Value};
+use birsim_ir::{Engine, Instruction, Opcode, Operand, TscMode, Value};
 use birsim_kernels::{Code, Dtype, Error, Result, alu};
 
 /// The fields of two ALU stages.

@@ -2,7 +2,7 @@
 
 use crate::ast::{DataPattern, Immediate, Iota, MemSet};
 use crate::lower::context::Core;
-use birsim_engine::ir::{Engine, Instruction, MemsetMode, Opcode, Value};
+use birsim_ir::{Engine, Instruction, MemsetMode, Opcode, Value};
 use birsim_kernels::cast::{Fp8Config, encode_f32};
 use birsim_kernels::{Code, Dtype, Error, Result};
 

@@ -3,7 +3,7 @@
 use crate::ast::{self, MatMulMX, MatmulPerfMode, NcMatMul, QuantizeMX, TensorRef, Transpose};
 use crate::lower::context::Core;
 use crate::lower::ops::fill::constant_bits;
-use birsim_engine::ir::{
+use birsim_ir::{
     ApPair, Arch, Engine, Expr, Extra, Instruction, MatmultPerfMode, MemsetMode, Opcode, Operand, PhysicalAp, Value,
 };
 use birsim_kernels::{Code, Dtype, Error, Result, alu};

@@ -18,7 +18,7 @@ mod select;
 use super::abstracts;
 use super::context::Core;
 use crate::ast::Operator;
-use birsim_engine::ir::Instruction;
+use birsim_ir::Instruction;
 use birsim_kernels::Result;
 
 /// Lowers one operator to its main instruction; helpers go to `cx.before` and `cx.after`.

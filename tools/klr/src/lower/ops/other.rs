@@ -2,7 +2,7 @@
 
 use crate::ast::{DevicePrint, PrintOutputBuffer};
 use crate::lower::context::Core;
-use birsim_engine::ir::{DebugBuffer, Engine, Instruction, Opcode, Value};
+use birsim_ir::{DebugBuffer, Engine, Instruction, Opcode, Value};
 use birsim_kernels::Result;
 
 /// Prints a tensor.

@@ -2,7 +2,7 @@
 
 use crate::ast::{Dropout, DropoutThresholdType, Rand2, RandGetState, RandSetState, Rng, SetRngSeed};
 use crate::lower::context::Core;
-use birsim_engine::ir::{ApPair, CopyMode, Engine, Extra, Instruction, MemsetMode, Opcode, Operand, PhysicalAp, Value};
+use birsim_ir::{ApPair, CopyMode, Engine, Extra, Instruction, MemsetMode, Opcode, Operand, PhysicalAp, Value};
 use birsim_kernels::{Dtype, Result};
 
 /// Zeroes elements at random, without rescaling.

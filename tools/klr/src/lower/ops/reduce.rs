@@ -3,7 +3,7 @@
 use crate::ast::{TensorPartitionReduce, TensorReduce};
 use crate::lower::context::Core;
 use crate::lower::maps;
-use birsim_engine::ir::{AxisList, Engine, Instruction, Opcode, Value};
+use birsim_ir::{AxisList, Engine, Instruction, Opcode, Value};
 use birsim_kernels::Result;
 
 /// Along the innermost axes.

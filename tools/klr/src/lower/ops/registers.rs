@@ -5,7 +5,7 @@ use crate::ast::{
 };
 use crate::lower::context::{Core, int_imm};
 use crate::lower::maps;
-use birsim_engine::ir::{Engine, Instruction, Opcode, Operand, Value};
+use birsim_ir::{Engine, Instruction, Opcode, Operand, Value};
 use birsim_kernels::{Code, Dtype, Error, Named, Result};
 
 /// An access that must be one element.

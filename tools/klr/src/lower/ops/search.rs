@@ -2,7 +2,7 @@
 
 use crate::ast::{FindIndex8, MatchReplace8, Max8, NcLocalGather, NcNGather, NonzeroWithCount, SequenceBounds};
 use crate::lower::context::{Core, int_imm, need_float, need_int};
-use birsim_engine::ir::{Engine, Instruction, Opcode, Operand};
+use birsim_ir::{Engine, Instruction, Opcode, Operand};
 use birsim_kernels::{Code, Error, Result};
 
 /// The eight largest values of each row.

@@ -4,7 +4,7 @@ use crate::ast::{CopyPredicated, Immediate, NcAffineSelect, NcRangeSelect, Selec
 use crate::lower::context::Core;
 use crate::lower::maps;
 use crate::lower::ops::fill::generator;
-use birsim_engine::ir::{Engine, Instruction, Opcode, Value};
+use birsim_ir::{Engine, Instruction, Opcode, Value};
 use birsim_kernels::{Code, Error, Result, alu};
 
 fn number(value: &Immediate) -> Result<f64> {

@@ -1,0 +1,32 @@
+//! BIR programs as data: a module in memory, typed and complete, the table of all opcodes, the text form ([`mod@format`])
+//! and everything that can be said about a program without running it ([`validate`]).
+//!
+//! This crate knows nothing of worlds, memory or execution. It takes dtypes, ALU operations, enumerations and errors
+//! from `birsim-kernels`; the engine binds opcodes to code.
+
+pub mod enums;
+pub mod expr;
+pub mod format;
+pub mod listing;
+pub mod module;
+pub mod nearest;
+pub mod opcodes;
+pub mod operand;
+pub mod spelling;
+pub mod storage;
+pub mod sync;
+pub mod table;
+pub mod validate;
+pub mod value;
+
+pub use enums::*;
+pub use expr::{Expr, Predicate, PredicateOp};
+pub use module::{Block, BlockArgument, Dependency, Function, Instruction, Module, Queue, SourceLocation};
+pub use operand::{ApPair, DynamicAp, ImmValue, Operand, PhysicalAp, RegisterAp, SymbolicAp};
+pub use storage::{Location, LocationSet, RegisterDecl, Storage};
+pub use sync::{SyncInfo, SyncKind, UpdateRef, WaitRef};
+pub use table::{Fidelity, Field, FieldType, Opcode, Role, RouteClass, Row};
+pub use value::{Axis, Value};
+
+/// Keys that the reader does not know, kept for writing back.
+pub type Extra = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,36 @@
+//! Activation engine and accumulator drains.
+
+use crate::rows;
+use crate::{ActivationFunction, EngineAccumulation};
+use birsim_kernels::Named;
+use birsim_kernels::alu::AluOp;
+
+// KLR writes no op0, op1 and reduce_op; the catalogue has them always.
+rows! {
+    Activation = 4, Kernel, [Activation], ["in", "bias:air?", "scale:air?", "alpha:air?"] => ["out", "accumulated?"],
+        Exact, "activation 1, 3" {
+        func: Ty::Enum(ActivationFunction::DEF) => Def::Required;
+        scale: Ty::Float => Def::Required;
+        alpha: Ty::Float => Def::Required;
+        acc: Ty::Enum(EngineAccumulation::DEF) => Def::Required;
+        op0: Ty::Enum(AluOp::DEF) => Def::Enum(0);
+        op1: Ty::Enum(AluOp::DEF) => Def::Enum(0);
+        reduce_op: Ty::Enum(AluOp::DEF) => Def::Enum(0);
+        reverse0: Ty::Bool => Def::Bool(false);
+        reverse1: Ty::Bool => Def::Bool(false);
+        is_activate2: Ty::Bool => Def::Bool(false);
+        can_read_uninit: Ty::Bool => Def::Bool(false);
+    }
+    ReadActivationAccumulator = 5, Kernel, [Activation], [] => ["out"], Exact, "activation 1.4; matmul-mx 3.4" {}
+    LoadActFuncSet = 6, Kernel, [Activation], [] => [], Exact, "activation 5" {
+        act_func_set_id: Ty::I64 => Def::Required;
+    }
+    ActivationReadAccumulator = 101, Kernel, [Activation], [] => ["out"], Exact, "activation 1.4" {}
+    DveReadAccumulator = 102, Kernel, [Dve], [] => ["out"], Approximate, "activation 1.4; bir-model 7" {
+        negated: Ty::Bool => Def::Bool(false);
+    }
+    Exponential = 103, Kernel, [Dve], ["in", "row_max:air?", "more:air*"] => ["out", "accumulated?"], Exact,
+        "activation 5" {
+        reduce_cmd: Ty::Enum(EngineAccumulation::DEF) => Def::Required;
+    }
+}
