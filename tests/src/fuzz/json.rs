@@ -12,9 +12,9 @@ const TEXTS: [&str; 7] = [
     include_str!("../../data/bir_add_one/kernel.bir.json"),
     include_str!("../../data/bir_tiles/kernel.bir.json"),
     include_str!("../../data/bir_two_inputs/kernel.bir.json"),
-    include_str!("../../../engine/tests/data/examples/ex2_matmul_psum.json"),
-    include_str!("../../../engine/tests/data/examples/ex3_loop_symbolic.json"),
-    include_str!("../../../engine/tests/data/examples/ex4_two_engine_semaphore.json"),
+    include_str!("../../../engine/ir/tests/data/examples/ex2_matmul_psum.json"),
+    include_str!("../../../engine/ir/tests/data/examples/ex3_loop_symbolic.json"),
+    include_str!("../../../engine/ir/tests/data/examples/ex4_two_engine_semaphore.json"),
 ];
 
 static MODULES: LazyLock<Vec<Value>> =
