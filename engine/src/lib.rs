@@ -21,7 +21,7 @@ pub use check::{Check, Dump, TraceRow, TraceSink};
 pub use cores::Cores;
 pub use memory::TensorMap;
 pub use memory::effects::{Access, Effect};
-pub use sim::{Builder, MemMode, RunSummary, Simulator, TensorInfo};
+pub use sim::{Builder, MemMode, RunSummary, Scalar, Simulator, TensorInfo};
 pub use target::Target;
 pub use world::compile::Order;
 pub use world::{DevicePrint, Diagnostic, Limits, Schedule, Stats};

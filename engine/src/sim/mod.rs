@@ -1,9 +1,11 @@
 //! The public API: load a module, bind tensors, run, read results.
 
+mod arrays;
 mod builder;
 mod core;
 mod summary;
 
+pub use arrays::Scalar;
 pub use builder::{Builder, MemMode};
 pub use core::Progress;
 pub use summary::RunSummary;

@@ -1,24 +1,11 @@
-//! The `.npy` files exchanged with an external kernel: plain, row-major, little-endian.
+//! The `.npy` files exchanged with an external kernel. Operands are written as `numpy.save` does; a result may be in any
+//! layout that NumPy writes, and in any shape of as many elements.
 
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
-use std::io::Read;
+use birsim_npy::{header_bytes, open};
+use std::io::Write;
 use std::path::Path;
-
-const MAGIC: &[u8] = b"\x93NUMPY";
-/// Longest header that is read.
-const MAX_HEADER: usize = 1 << 16;
-
-/// NumPy's descriptor of a dtype; raw bits where NumPy has no name.
-fn descr(dtype: Dtype) -> String {
-    let size = dtype.size();
-    let order = if size == 1 { '|' } else { '<' };
-    match dtype {
-        Dtype::Float16 | Dtype::Float32 | Dtype::Float32r => format!("{order}f{size}"),
-        d if d.is_integer() => format!("{order}{}{size}", if d.is_signed() { 'i' } else { 'u' }),
-        _ => format!("|V{size}"),
-    }
-}
 
 fn failed(path: &Path, what: impl std::fmt::Display) -> Error {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -27,54 +14,34 @@ fn failed(path: &Path, what: impl std::fmt::Display) -> Error {
 
 /// Writes a tensor.
 pub(super) fn write(path: &Path, dtype: Dtype, shape: &[u64], bytes: &[u8]) -> Result<()> {
-    let dims: String = shape.iter().map(|d| format!("{d}, ")).collect();
-    let dims = if shape.len() > 1 { dims.trim_end_matches(", ") } else { dims.trim_end() };
-    let text = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({dims}), }}", descr(dtype));
-    let total = (10 + text.len() + 1).next_multiple_of(64);
-    let mut out = Vec::with_capacity(total + bytes.len());
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&[1, 0]);
-    out.extend_from_slice(&((total - 10) as u16).to_le_bytes());
-    out.extend_from_slice(text.as_bytes());
-    out.resize(total - 1, b' ');
-    out.push(b'\n');
-    out.extend_from_slice(bytes);
-    std::fs::write(path, out).map_err(|e| failed(path, format!("an operand cannot be written: {e}")))
+    let attempt = || {
+        let mut file = std::fs::File::create(path)?;
+        file.write_all(&header_bytes(dtype, shape))?;
+        file.write_all(bytes)
+    };
+    attempt().map_err(|e| failed(path, format!("an operand cannot be written: {e}")))
 }
 
 /// Reads a result: as many elements of the same width, in any shape.
 pub(super) fn read(path: &Path, dtype: Dtype, elements: usize) -> Result<Vec<u8>> {
-    let mut file = std::fs::File::open(path).map_err(|e| failed(path, format!("a result is missing: {e}")))?;
-    let malformed = || failed(path, "a result is no .npy file in row-major order");
-    let mut start = [0u8; 8];
-    file.read_exact(&mut start).map_err(|_| malformed())?;
-    let mut length = [0u8; 4];
-    let counted = if start[6] == 1 { 2 } else { 4 };
-    file.read_exact(&mut length[..counted]).map_err(|_| malformed())?;
-    let length = u32::from_le_bytes(length) as usize;
-    if &start[..6] != MAGIC || length > MAX_HEADER {
-        return Err(malformed());
+    // Whatever is wrong with the file is a fault of the kernel that wrote it.
+    let fault = |e: Error| {
+        let fault = failed(path, format!("a result cannot be used: {}", e.what()));
+        e.received_value().map_or(fault.clone(), |got| fault.received(got))
+    };
+    let found = std::fs::metadata(path).map_err(|e| failed(path, format!("a result is missing: {e}")))?;
+    let file = open(path).map_err(fault)?;
+    let header = file.header();
+    if !header.element.holds(dtype) {
+        return Err(failed(path, format!("a result has another element type than {dtype}"))
+            .received(format!("NumPy {}", header.element)));
     }
-    let mut header = vec![0; length];
-    file.read_exact(&mut header).map_err(|_| malformed())?;
-    let header: String = String::from_utf8_lossy(&header).split_whitespace().collect();
-    // The data decide about the shape: only type and order are taken from the header.
-    let own = descr(dtype);
-    let raw = [format!("V{}", dtype.size()), format!("u{}", dtype.size())];
-    let found = header.split("'descr':'").nth(1).and_then(|r| r.split('\'').next()).ok_or_else(malformed)?;
-    let bare = found.trim_start_matches(['<', '|', '=']);
-    let fits = own.trim_start_matches(['<', '|']) == bare || (own.contains('V') && raw.iter().any(|r| r == bare));
-    if !header.contains("'fortran_order':False") || !fits {
-        return Err(failed(path, "a result has the wrong element type or order").received(found.to_string()));
+    let want = (elements * dtype.size()) as u64;
+    // NumPy ignores what follows the data; here it tells of a kernel that wrote something else than it says.
+    let data = found.len().saturating_sub(header.length);
+    if (header.bytes, data) != (want, want) {
+        return Err(failed(path, format!("a result of {elements} elements of {dtype} has {want} bytes"))
+            .received(format!("{data} bytes, shape {:?}", header.shape)));
     }
-    let want = elements * dtype.size();
-    let mut bytes = Vec::with_capacity(want.min(1 << 20));
-    file.take(want as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| failed(path, format!("a result cannot be read: {e}")))?;
-    if bytes.len() != want {
-        let got = if bytes.len() > want { format!("more than {want} bytes") } else { format!("{} bytes", bytes.len()) };
-        return Err(failed(path, format!("a result of {elements} elements of {dtype} has {want} bytes")).received(got));
-    }
-    Ok(bytes)
+    file.into_bytes().map_err(fault)
 }

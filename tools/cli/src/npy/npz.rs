@@ -1,6 +1,6 @@
 //! `.npz` archives: zip files of `.npy` members, stored or deflated.
 
-use super::{Header, Npy};
+use super::Npy;
 use birsim_kernels::{Code, Error, Result};
 use std::fs::File;
 use std::io::BufReader;
@@ -35,12 +35,11 @@ impl Archive {
     pub fn member(&mut self, name: &str) -> Result<Npy<'_>> {
         let origin = format!("{}[{name}]", self.path.display());
         let at = |e: Error| e.at(|p| p.file = Some(origin.clone()));
-        let mut entry = self
+        let entry = self
             .zip
             .by_name(&format!("{name}.npy"))
             .map_err(|e| at(Error::new(Code::F003, format!("the archive member cannot be read: {e}"))))?;
-        let header = Header::read(&mut entry).map_err(at)?;
         // The size in the table of contents is the archive's own claim, so nothing is reserved by it.
-        Npy::new(header, Box::new(entry), None, origin).map(Npy::in_archive)
+        Npy::member(Box::new(entry), origin)
     }
 }

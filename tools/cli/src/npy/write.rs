@@ -1,44 +1,11 @@
 //! Writing `.npy` files.
 
-use super::element::native_kind;
-use super::{MAGIC, encode_name};
+use super::encode_name;
 use birsim_kernels::profile::MetaNames;
 use birsim_kernels::{Code, Dtype, Error, Named, Result};
+use birsim_npy::{header_bytes, native_kind};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// NumPy descriptor a tensor of this dtype is written with: its own type, else raw bits.
-pub fn descr_of(dtype: Dtype) -> String {
-    let size = dtype.size();
-    match native_kind(dtype) {
-        Some(kind) => format!("{}{}{size}", if size == 1 { '|' } else { '<' }, kind as char),
-        None => format!("|V{size}"),
-    }
-}
-
-/// Magic, version and dictionary, padded so that the data starts at a multiple of 64 bytes.
-fn header(dtype: Dtype, shape: &[u64]) -> Vec<u8> {
-    let dims: String = shape.iter().map(|d| format!("{d}, ")).collect();
-    let dims = if shape.len() > 1 { dims.trim_end_matches(", ") } else { dims.trim_end() };
-    let text = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({dims}), }}", descr_of(dtype));
-    // Version 1.0 counts in 16 bits; only absurdly many dimensions need version 2.0.
-    let long = text.len() + 75 > usize::from(u16::MAX);
-    let fixed = if long { 12 } else { 10 };
-    let total = (fixed + text.len() + 1).next_multiple_of(64);
-    let mut out = Vec::with_capacity(total);
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(if long { &[2, 0] } else { &[1, 0] });
-    let length = total - fixed;
-    if long {
-        out.extend_from_slice(&(length as u32).to_le_bytes());
-    } else {
-        out.extend_from_slice(&(length as u16).to_le_bytes());
-    }
-    out.extend_from_slice(text.as_bytes());
-    out.resize(total - 1, b' ');
-    out.push(b'\n');
-    out
-}
 
 /// Writes a file under a temporary name in its folder, then renames it: readers see the old file or the whole new one.
 ///
@@ -87,7 +54,7 @@ pub fn write_tensor(
 
 /// Writes a `.npy` file, with a `.meta` side file for types NumPy has no name for (ruling D28).
 pub fn write_npy(path: &Path, dtype: Dtype, shape: &[u64], bytes: &[u8], names: MetaNames) -> Result<()> {
-    write_atomic(path, &[&header(dtype, shape), bytes])?;
+    write_atomic(path, &[&header_bytes(dtype, shape), bytes])?;
     let mut meta = path.as_os_str().to_owned();
     meta.push(".meta");
     let meta = PathBuf::from(meta);
@@ -108,17 +75,7 @@ pub fn write_npy(path: &Path, dtype: Dtype, shape: &[u64], bytes: &[u8], names: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::npy::{Element, open};
-
-    #[test]
-    fn the_header_is_numpys() {
-        let h = header(Dtype::Float32, &[4, 8]);
-        assert_eq!(h.len(), 128);
-        assert!(h[10..].starts_with(b"{'descr': '<f4', 'fortran_order': False, 'shape': (4, 8), }"));
-        let text = String::from_utf8(header(Dtype::Uint8, &[3])[10..].to_vec()).unwrap();
-        assert!(text.contains("'shape': (3,), "), "{text}");
-        assert!(String::from_utf8_lossy(&header(Dtype::Int64, &[])[10..]).contains("'shape': (), "));
-    }
+    use crate::npy::{Element, descr_of, open};
 
     #[cfg(unix)]
     #[test]

@@ -1,6 +1,6 @@
 //! Reading `.npy` files into the bytes of a declared tensor.
 
-use super::{Element, Header};
+use crate::{Element, Header, descr_of};
 use birsim_kernels::{Code, Dtype, Error, Named, Result};
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -30,32 +30,21 @@ pub fn open(path: &Path) -> Result<Npy<'static>> {
     // Pipes have no length; what they deliver is checked while reading.
     let length = meta.is_file().then_some(meta.len());
     let mut data = BufReader::with_capacity(1 << 16, file);
-    let mut counted = Counted { inner: &mut data, read: 0 };
-    let header = Header::read(&mut counted).map_err(at)?;
-    let available = length.map(|n| n.saturating_sub(counted.read));
-    Npy::new(header, Box::new(data), available, origin)
+    let header = Header::read(&mut data).map_err(at)?;
+    let available = length.map(|n| n.saturating_sub(header.length));
+    if let Some(got) = available.filter(|n| *n < header.bytes) {
+        return Err(at(Error::new(Code::F003, "the .npy file is shorter than its header says")
+            .received(format!("{got} bytes of data, shape {:?} needs {}", header.shape, header.bytes))));
+    }
+    Ok(Npy { header, data: Box::new(data), available, member: false, origin })
 }
 
 impl<'a> Npy<'a> {
-    pub(super) fn new(
-        header: Header,
-        data: Box<dyn Read + 'a>,
-        available: Option<u64>,
-        origin: String,
-    ) -> Result<Npy<'a>> {
-        if available.is_some_and(|n| n < header.bytes) {
-            let got = available.unwrap_or(0);
-            return Err(Error::new(Code::F003, "the .npy file is shorter than its header says")
-                .received(format!("{got} bytes of data, shape {:?} needs {}", header.shape, header.bytes))
-                .at(|p| p.file = Some(origin)));
-        }
-        Ok(Npy { header, data, available, member: false, origin })
-    }
-
-    /// The data is a member of an archive.
-    pub(super) fn in_archive(mut self) -> Self {
-        self.member = true;
-        self
+    /// An array inside something else, such as an archive: its length is not known before its end is read, and its end
+    /// is where damage shows.
+    pub fn member(mut data: Box<dyn Read + 'a>, origin: String) -> Result<Npy<'a>> {
+        let header = Header::read(&mut data).map_err(|e| e.at(|p| p.file = Some(origin.clone())))?;
+        Ok(Npy { header, data, available: None, member: true, origin })
     }
 
     /// What the file says about itself.
@@ -76,7 +65,7 @@ impl<'a> Npy<'a> {
         };
         let element = self.header.element;
         if !element.holds(dtype) {
-            let descr = super::descr_of(dtype);
+            let descr = descr_of(dtype);
             return refuse(
                 &format!("the file's element type does not fit a tensor of type {} (NumPy {descr})", dtype.name()),
                 format!("NumPy {element}"),
@@ -161,49 +150,9 @@ fn row_major(from: &[u8], shape: &[u64], size: usize) -> Vec<u8> {
 }
 
 /// A shape as text, `4 x 8`.
-pub(crate) fn shape_text(shape: &[u64]) -> String {
+pub fn shape_text(shape: &[u64]) -> String {
     match shape {
         [] => "scalar".to_string(),
         dims => dims.iter().map(u64::to_string).collect::<Vec<_>>().join(" x "),
-    }
-}
-
-/// The dtype named by the side file `<path>.meta`, in BIR's or ml_dtypes' spelling (ruling D28). `None` when there is none.
-pub fn meta_dtype(path: &Path) -> Option<Dtype> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".meta");
-    let mut text = String::new();
-    File::open(name).ok()?.take(4096).read_to_string(&mut text).ok()?;
-    let json: serde_json::Value = serde_json::from_str(&text).ok()?;
-    let word = json.get("ml_dtype")?.as_str()?;
-    Dtype::from_name(word).or_else(|| Dtype::ALL.iter().copied().find(|d| d.ml_dtypes_name() == word))
-}
-
-/// The dtype of a file that stands alone: an explicit one, else NumPy's, else the side file's.
-pub fn dtype_of(path: &Path, element: Element, explicit: Option<Dtype>) -> Result<Dtype> {
-    let found = explicit.or(element.native().filter(|_| element.kind != b'u')).or_else(|| meta_dtype(path));
-    let found = found.or(element.native());
-    match found {
-        Some(d) if element.holds(d) => Ok(d),
-        Some(d) => Err(Error::new(Code::F004, format!("the file's element type cannot hold {}", d.name()))
-            .received(format!("NumPy {element}"))
-            .at(|p| p.file = Some(path.display().to_string()))),
-        None => Err(Error::new(Code::F004, "the file does not say which element type its raw bits are")
-            .received(format!("NumPy {element}"))
-            .advice("pass --dtype, or put a side file FILE.npy.meta with {\"ml_dtype\": \"<name>\"} next to it")
-            .at(|p| p.file = Some(path.display().to_string()))),
-    }
-}
-
-struct Counted<'a> {
-    inner: &'a mut dyn Read,
-    read: u64,
-}
-
-impl Read for Counted<'_> {
-    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
-        let n = self.inner.read(buf)?;
-        self.read += n as u64;
-        Ok(n)
     }
 }

@@ -1,6 +1,7 @@
 //! The element descriptor of a `.npy` file and what it may stand for.
 
 use birsim_kernels::Dtype;
+use npyz::{Endianness, TypeChar, TypeStr};
 use std::fmt;
 
 /// A scalar type descriptor such as `<f4`, `|V2` or `>i8`.
@@ -12,27 +13,29 @@ pub struct Element {
     pub kind: u8,
     /// Bytes of one element.
     pub size: usize,
-    order: u8,
+    order: Endianness,
 }
 
 impl Element {
-    /// Reads a descriptor. `None` for anything but a plain scalar of 1 to 16 bytes, including text, objects and dates.
-    pub fn parse(text: &str) -> Option<Element> {
-        let bytes = text.as_bytes();
-        let (order, rest) = match bytes.first()? {
-            o @ (b'<' | b'>' | b'|' | b'=') => (*o, &bytes[1..]),
-            _ => (b'=', bytes),
+    /// `None` for anything but a plain scalar of 1 to 16 bytes, so for text, objects, dates and complex numbers.
+    pub fn of(descr: &TypeStr) -> Option<Element> {
+        let kind = match descr.type_char() {
+            TypeChar::Float => b'f',
+            TypeChar::Int => b'i',
+            TypeChar::Uint => b'u',
+            TypeChar::Bool => b'b',
+            TypeChar::RawData => b'V',
+            _ => return None,
         };
-        let (kind, digits) = (*rest.first()?, &rest[1..]);
-        if !matches!(kind, b'f' | b'i' | b'u' | b'b' | b'V') || digits.is_empty() || digits.len() > 2 {
-            return None;
-        }
-        let size: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
-        if !matches!(size, 1 | 2 | 4 | 8 | 16) || (kind == b'b' && size != 1) {
-            return None;
-        }
-        // Void elements are raw bits in the order the writer had them, whatever the mark says.
-        Some(Element { big_endian: order == b'>' && kind != b'V' && size > 1, kind, size, order })
+        let size = descr.num_bytes().filter(|n| matches!(n, 1 | 2 | 4 | 8 | 16))?;
+        let order = descr.endianness();
+        // Raw elements are bits in the order the writer had them, whatever the mark says.
+        Some(Element { big_endian: order == Endianness::Big && kind != b'V' && size > 1, kind, size, order })
+    }
+
+    /// Reads a descriptor.
+    pub fn parse(text: &str) -> Option<Element> {
+        Element::of(&text.parse().ok()?)
     }
 
     /// The descriptor can hold elements of `dtype`: NumPy's own type where there is one, else raw bits of the same width.
@@ -42,8 +45,7 @@ impl Element {
         }
         match native_kind(dtype) {
             Some(kind) => self.kind == kind || (self.kind == b'b' && dtype == Dtype::Uint8),
-            // ml_dtypes writes float8_e5m2 as `<f1`, which NumPy itself refuses to load.
-            None => matches!(self.kind, b'V' | b'u') || (self.kind == b'f' && self.size == 1),
+            None => matches!(self.kind, b'V' | b'u'),
         }
     }
 
@@ -67,17 +69,26 @@ impl Element {
 
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}{}", self.order as char, self.kind as char, self.size)
+        write!(f, "{}{}{}", self.order, self.kind as char, self.size)
     }
 }
 
 /// Kind letter of the NumPy type that represents `dtype` exactly.
-pub(super) fn native_kind(dtype: Dtype) -> Option<u8> {
+pub fn native_kind(dtype: Dtype) -> Option<u8> {
     match dtype {
         Dtype::Float16 | Dtype::Float32 | Dtype::Float32r => Some(b'f'),
         d if d.is_integer() && d.is_signed() => Some(b'i'),
         d if d.is_integer() => Some(b'u'),
         _ => None,
+    }
+}
+
+/// NumPy descriptor a tensor of this dtype is written with: its own type, else raw bits.
+pub fn descr_of(dtype: Dtype) -> String {
+    let size = dtype.size();
+    match native_kind(dtype) {
+        Some(kind) => format!("{}{}{size}", if size == 1 { '|' } else { '<' }, kind as char),
+        None => format!("|V{size}"),
     }
 }
 
@@ -92,7 +103,7 @@ mod tests {
         assert!(Element::parse(">i8").unwrap().big_endian);
         assert!(!Element::parse(">V2").unwrap().big_endian);
         assert_eq!(Element::parse("|V1").unwrap().to_string(), "|V1");
-        for bad in ["", "<", "|O", "<U4", "<M8", "|S7", "<f3", "<f99999", "f", "<f-4", "|b4", "é4"] {
+        for bad in ["", "<", "|O", "<U4", "<M8[s]", "|S7", "<f3", "<f99999", "f", "<f-4", "|b4", "é4", "<c8", "|V3"] {
             assert_eq!(Element::parse(bad), None, "{bad}");
         }
     }
@@ -106,7 +117,7 @@ mod tests {
         assert!(!holds("<f8", Dtype::Float32));
         assert!(holds("<V2", Dtype::Bfloat16) && holds("|V2", Dtype::Bfloat16) && holds("<u2", Dtype::Bfloat16));
         assert!(!holds("<f2", Dtype::Bfloat16), "float16 is not bfloat16");
-        assert!(holds("<f1", Dtype::Float8e5) && holds("|u1", Dtype::Float8E8m0fnu));
+        assert!(holds("|u1", Dtype::Float8E8m0fnu));
         assert!(holds("|V4", Dtype::Float8E4m3fnX4) && holds("|V2", Dtype::Float4E2m1fnX4));
         assert!(holds("|b1", Dtype::Uint8) && !holds("|b1", Dtype::Int8));
     }

@@ -1,0 +1,17 @@
+//! NumPy files. The element type of a tensor comes from its declaration in the program, never from the file: NumPy has no
+//! name for most of the narrow types, so the file's descriptor is only checked for compatibility.
+//!
+//! Headers are read by npyz, behind a guard of our own: its parser recurses once per bracket and multiplies dimensions
+//! without looking. Data are moved as bytes, since an element read one by one costs an allocation each for the raw types.
+
+mod element;
+mod guard;
+mod header;
+mod read;
+
+pub use element::{Element, descr_of, native_kind};
+pub use header::{Header, header_bytes};
+pub use read::{Npy, open, shape_text};
+
+/// First bytes of every `.npy` file.
+pub const MAGIC: &[u8] = b"\x93NUMPY";
