@@ -19,8 +19,8 @@ pub use birsim_kernels::{Class, Code, Error, Place, Result};
 pub use check::{Check, Dump, TraceRow, TraceSink};
 
 pub use cores::Cores;
+pub use exec::effects::{Access, Effect};
 pub use memory::TensorMap;
-pub use memory::effects::{Access, Effect};
 pub use sim::{Builder, MemMode, RunSummary, Scalar, Simulator, TensorInfo};
 pub use target::Target;
 pub use world::compile::Order;

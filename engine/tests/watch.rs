@@ -22,13 +22,13 @@ fn copy(name: &str, from: Json, to: Json) -> Json {
 
 #[test]
 fn observers_are_absent_unless_asked_for() {
-    use birsim_engine::world::Run;
+    use birsim_engine::check::Hooks;
     let m = module(storage(), vec![copy("a", all(&X), all(&O))]);
     let observed = |builder: birsim_engine::Builder| {
         let mut sim = loaded(builder, &m).unwrap();
         bind(&mut sim, "x", &[1.0; 8]);
         sim.run().unwrap();
-        sim.world_mut().unwrap().resource::<Run>().hooks.is_some()
+        sim.world_mut().unwrap().get_resource::<Hooks>().is_some()
     };
     assert!(!observed(Simulator::builder()));
     assert!(!observed(Simulator::builder().checks([])));

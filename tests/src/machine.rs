@@ -2,11 +2,11 @@
 
 use crate::build::{imm, looped, reg, register};
 use birsim_benches::programs::{block, cell, module, step, tensor};
-use birsim_engine::exec::read_register;
 use birsim_engine::ir::{
     Block, Engine, Expr, Instruction, MemoryType, Module, Opcode, Predicate, PredicateOp, Storage, TensorKind,
     UpdateRef, Value, WaitRef,
 };
+use birsim_engine::world::read_register;
 use birsim_engine::world::{Program, RegisterFile};
 use birsim_engine::{Error, Limits, Schedule, Simulator};
 use birsim_kernels::alu::AluOp;

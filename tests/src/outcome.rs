@@ -1,8 +1,8 @@
 //! What can be seen of a machine after a generated program, by the engine and by the plain interpreter.
 
 use crate::interpret::{Plain, Stop};
-use birsim_engine::exec::read_register;
 use birsim_engine::ir::{Module, Storage};
+use birsim_engine::world::read_register;
 use birsim_engine::world::{Program, RegisterFile, SemValue};
 use birsim_engine::{MemMode, Schedule, Simulator};
 use std::collections::BTreeMap;

@@ -16,10 +16,11 @@ mod write_only;
 pub use dump::{Dump, Point};
 pub use trace::{TraceRow, TraceSink};
 
-use crate::exec::{Cx, Execute, Machine};
-use crate::memory::effects::{Effect, effects};
-use crate::world::{Diagnostic, Indexed, LocationMeta, Placement, Program};
-use crate::{Code, Error, Result};
+use crate::exec::effects::Effect;
+use crate::exec::{Cx, Machine, Watch};
+use crate::world::{Diagnostic, LocationMeta, Placement, Program};
+use crate::{Code, Error};
+use bevy_ecs::prelude::Resource;
 
 birsim_kernels::named_enum! {
     /// An opt-in checker.
@@ -96,8 +97,8 @@ pub trait Checker: Send + Sync {
     fn finish(&mut self, _: &Program, _: &[&Placement], _: &mut Vec<Finding>) {}
 }
 
-/// The observers of a run.
-#[derive(Default)]
+/// The observers of a run; a world without observers has none.
+#[derive(Resource, Default)]
 pub struct Hooks {
     checkers: Vec<Box<dyn Checker>>,
     trace: Option<TraceSink>,
@@ -180,53 +181,22 @@ pub fn verdict(program: &Program, diagnostics: &[Diagnostic]) -> Option<Error> {
     Some(first.payload.map_or(e.clone(), |row| program.locate(e, row)))
 }
 
-/// Runs an instruction and calls the observers before and after it, when there are any.
-pub fn run(cx: &mut Cx, execute: Execute) -> Result<()> {
-    let Some(mut hooks) = cx.m.run.hooks.take() else { return execute(cx) };
-    let list = match effects(cx) {
-        Ok(list) => list,
-        Err(e) => {
-            cx.m.run.hooks = Some(hooks);
-            return Err(e);
-        }
-    };
-    cx.m.run.indexed.clear();
-    hooks.look(cx, &list, false);
-    // Instructions inside this one are observed too.
-    cx.m.run.hooks = Some(hooks);
-    let outcome = execute(cx);
-    let Some(mut hooks) = cx.m.run.hooks.take() else { return outcome };
-    if outcome.is_ok() {
-        hooks.look(cx, &list, true);
-        if let Some(sink) = &hooks.trace {
-            trace::tell(sink, cx, &list);
-        }
-        hooks.dumps.iter_mut().for_each(|d| d.look(cx));
+impl Watch for Hooks {
+    fn before(&mut self, cx: &mut Cx, effects: &[Effect]) {
+        self.look(cx, effects, false);
     }
-    cx.m.run.hooks = Some(hooks);
-    outcome.and_then(|()| mark_indexed(cx))
-}
 
-/// Marks bytes selected by an index as initialised. Runs after the checkers, which need the old marks.
-fn mark_indexed(cx: &mut Cx) -> Result<()> {
-    let (ins, outs) = (cx.n_ins(), cx.n_outs());
-    for k in 0..cx.m.run.indexed.len() {
-        let Indexed { operand, lo, hi } = cx.m.run.indexed[k];
-        if (ins..ins + outs).contains(&operand)
-            && let Some(location) = cx.location(operand)?
-            && let Some(shadow) = &mut cx.m.inits[cx.m.places[location as usize].0.arena as usize].0
-        {
-            shadow.set_run(lo, hi, true);
+    fn after(&mut self, cx: &mut Cx, effects: &[Effect]) {
+        self.look(cx, effects, true);
+        if let Some(sink) = &self.trace {
+            trace::tell(sink, cx, effects);
         }
+        self.dumps.iter_mut().for_each(|d| d.look(cx));
     }
-    Ok(())
-}
 
-/// Calls the observers for an instruction that touches no memory.
-pub fn passed(m: &mut Machine, row: u32) {
-    let Some(mut hooks) = m.run.hooks.take() else { return };
-    hooks.checkers.iter_mut().for_each(|c| c.passed(m, row));
-    m.run.hooks = Some(hooks);
+    fn passed(&mut self, m: &mut Machine, row: u32) {
+        self.checkers.iter_mut().for_each(|c| c.passed(m, row));
+    }
 }
 
 /// Bytes of a location that an arena byte range covers, for messages: `partition p, bytes a..b`.

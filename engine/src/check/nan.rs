@@ -1,7 +1,7 @@
 //! `nan` and `nan-write`: values that are not numbers (rulings D14, D51).
 
 use super::{Checker, Finding, Scene, span};
-use crate::memory::effects::Effect;
+use crate::exec::effects::Effect;
 use birsim_kernels::{Dtype, cast};
 
 /// Elements decoded at a time.

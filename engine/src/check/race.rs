@@ -8,11 +8,11 @@ mod history;
 mod record;
 
 use super::{Checker, Finding, Scene, span};
-use crate::exec::{Machine, read_register};
+use crate::exec::Machine;
+use crate::exec::effects::Effect;
 use crate::ir::{Opcode, SyncKind, UpdateMode};
-use crate::memory::effects::Effect;
 use crate::world::spawn::engine_index;
-use crate::world::{Control, Program, SyncSet, Update};
+use crate::world::{Control, Program, SyncSet, Update, owns_updates, read_register};
 use clock::{ALL, Clock, QUEUE, THREADS};
 use hashbrown::{HashMap, HashSet};
 use history::History;
@@ -230,7 +230,7 @@ impl Checker for Race {
     fn passed(&mut self, m: &Machine, row: u32) {
         let (thread, _) = self.enter(m, row);
         let inst = &m.program.insts[row as usize];
-        if !crate::control::advance::owns_updates(inst.opcode) {
+        if !owns_updates(inst.opcode) {
             self.leave(m.program, &inst.sync, thread);
         }
         self.control(m.program, row);

@@ -1,8 +1,8 @@
 //! The trace: one row per executed instruction.
 
 use crate::exec::Cx;
+use crate::exec::effects::Effect;
 use crate::ir::Engine;
-use crate::memory::effects::Effect;
 use std::fmt;
 use std::sync::Arc;
 

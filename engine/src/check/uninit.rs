@@ -2,7 +2,7 @@
 //! first reader, and with its writers when it was written in part.
 
 use super::{Checker, Finding, Scene, span};
-use crate::memory::effects::{Access, Effect};
+use crate::exec::effects::{Access, Effect};
 use hashbrown::{HashMap, HashSet};
 
 /// Writers that are named at most.

@@ -1,7 +1,7 @@
 //! `write-only`: bytes of a tensor other than an output that instructions write and no instruction reads.
 
 use super::{Checker, Finding, Scene, span};
-use crate::memory::effects::byte_runs;
+use crate::exec::effects::byte_runs;
 use crate::memory::{LocationInfo, Shadow};
 use crate::world::{Placement, Program};
 use birsim_kernels::access::Pattern;

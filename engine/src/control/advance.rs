@@ -1,9 +1,6 @@
 //! What happens between segments: joins, block ends, loop trips, calls and returns.
 
-use super::{Frame, FrameKind, Next, ProgramCounter};
-use crate::exec::{Scalars, read_register, write_register};
-use crate::ir::{BranchCompare, Engine, Opcode, PredicateOp};
-use crate::world::expr::Env;
+use crate::ir::{BranchCompare, Opcode};
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::Named;
@@ -340,11 +337,7 @@ impl Flow<'_> {
     /// Loops whose trips are settled at run time clear the provenance of written memory between trips (seed 1, 1.2, 1.3).
     fn new_trip(&mut self, row: u32) {
         let opcode = self.program.insts[row as usize].opcode;
-        if matches!(opcode, Opcode::DoWhile | Opcode::DynamicForLoop)
-            && let Some(hooks) = self.run.hooks.as_deref_mut()
-        {
-            hooks.new_trip();
-        }
+        self.pc.new_trip |= matches!(opcode, Opcode::DoWhile | Opcode::DynamicForLoop);
     }
 
     /// Another trip. An empty body is left to the next tick, so that limits see loops that never end.
@@ -423,38 +416,4 @@ impl Flow<'_> {
         self.run.note(Diagnostic { class: "warning", code: "semaphore-left", message, payload: None, tensor: None });
         Ok(())
     }
-}
-
-/// Updates of instructions that own blocks act when the blocks are done.
-pub fn owns_updates(op: Opcode) -> bool {
-    matches!(op, Opcode::Loop | Opcode::DynamicForLoop | Opcode::DoWhile | Opcode::Call | Opcode::NKIKernel)
-}
-
-/// Whether all predicates of an instruction hold in the current environment.
-pub fn predicates_hold(predicates: &[CompiledPredicate], env: &impl Env) -> Result<bool> {
-    for p in predicates {
-        let v = p.ex.eval(env)?;
-        let holds = match p.op {
-            PredicateOp::Ge => v >= 0,
-            PredicateOp::Eq => v == 0,
-            PredicateOp::Lt => v < 0,
-            PredicateOp::Le => v <= 0,
-            PredicateOp::Gt => v > 0,
-            PredicateOp::Ne => v != 0,
-        };
-        if !holds {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// An engine that may execute: the queue scheduler refuses instructions without one; program order needs none
-/// (`klr-to-bir.md` 4.2).
-pub fn check_engine(program: &Program, inst: &Inst) -> Result<()> {
-    let queued = program.blocks.get(inst.block as usize).is_some_and(|b| b.by_sync);
-    if queued && inst.engine == Engine::Unassigned && !inst.opcode.is_terminator() && !owns_updates(inst.opcode) {
-        return Err(Error::new(Code::S016, "the instruction has no engine"));
-    }
-    Ok(())
 }

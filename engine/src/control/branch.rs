@@ -1,8 +1,7 @@
 //! Branch conditions (seed 1, 2.1-2.2; ruling D44).
 
-use crate::exec::{Scalars, read_register};
 use crate::ir::BranchCompare;
-use crate::world::{Inst, Opnd, Program};
+use crate::world::{Inst, Opnd, Program, Scalars, read_register};
 use crate::{Code, Error, Result};
 use birsim_kernels::profile::BranchDtypes;
 use birsim_kernels::{Dtype, Named};

@@ -7,8 +7,6 @@
 mod meet;
 mod shared;
 
-pub use meet::{Meeting, group_of, is_meeting};
-
 use crate::ir::Module;
 use crate::sim::{Builder, Progress, Simulator, TensorInfo};
 use crate::sync::RemoteUpdate;

@@ -58,9 +58,7 @@ pub fn dma_trigger(cx: &mut Cx) -> Result<()> {
             return Err(Error::new(Code::U001, format!("{opcode} is not modelled")));
         };
         let program = cx.m.program;
-        Cx::new(cx.m, *d)
-            .and_then(|mut inner| crate::check::run(&mut inner, execute))
-            .map_err(|e| program.locate(e, *d))?;
+        Cx::new(cx.m, *d).and_then(|mut inner| inner.call(execute)).map_err(|e| program.locate(e, *d))?;
         cx.m.run.count(opcode);
     }
     Ok(())

@@ -1,11 +1,10 @@
 //! What an instruction does at a rendezvous of several cores.
 
 use super::Cx;
-use crate::cores::{Meeting, group_of};
 use crate::ir::opcodes::collective::field as f;
 use crate::ir::{CollectiveDimension, CollectiveKind, Opcode, Value};
 use crate::world::expr::Ex;
-use crate::world::{FieldValue, Program, Run, Settings};
+use crate::world::{FieldValue, Meeting, Program, Run, Settings, group_of};
 use crate::{Code, Error, Result};
 use arrayvec::ArrayVec;
 use birsim_kernels::Named;

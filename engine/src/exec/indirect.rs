@@ -26,7 +26,7 @@ fn table<'a, V>(view: &'a (V, Pattern, i64), log: &'a Option<Log>) -> Table<'a, 
 
 /// A log of what indices choose, when somebody observes the run.
 fn log(cx: &Cx) -> Option<Log> {
-    cx.m.run.hooks.is_some().then(Log::default)
+    cx.m.watch.is_some().then(Log::default)
 }
 
 /// Hands the log of operand `k`, counted over ins, outs, indirection_ins, to the observers. `address` is the table's.

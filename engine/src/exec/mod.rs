@@ -9,6 +9,7 @@ pub mod collective;
 pub mod control;
 pub mod copy;
 pub mod cores;
+pub mod effects;
 pub mod elementwise;
 pub mod external;
 mod fields;
@@ -23,10 +24,11 @@ mod resolve;
 pub mod search;
 pub mod select;
 mod views;
+mod watch;
 
-pub use machine::{Machine, Scalars, read_register, write_register};
-pub use resolve::Resolved;
+pub use machine::Machine;
 pub use table::kernel;
+pub use watch::Watch;
 
 use crate::world::expr::Ex;
 use crate::world::spawn::engine_index;

@@ -1,9 +1,9 @@
 //! Scalar registers: RegisterAlu, RegisterMove, TensorLoad, TensorSave (`alu-ops.md` 6.12).
 
-use super::{Cx, write_register};
+use super::Cx;
 use crate::ir::Opcode;
 use crate::ir::opcodes::registers::field as f;
-use crate::world::{Opnd, RegRef};
+use crate::world::{Opnd, RegRef, write_register};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::Imm;

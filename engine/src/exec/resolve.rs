@@ -5,22 +5,11 @@ use crate::ir::Opcode;
 use crate::memory::overlap::{Overlap, classify};
 use crate::memory::{resolve, resolve_open};
 use crate::world::compile::is_elementwise;
-use crate::world::{DynamicSpec, Opnd};
+use crate::world::{DynamicSpec, Opnd, Resolved};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::Pattern;
 use birsim_kernels::profile::{Guard, OffsetPolicy, OffsetUnit};
-
-/// A dynamic operand of the running instruction.
-#[derive(Clone, Debug)]
-pub struct Resolved {
-    /// Operand, counted over ins, outs, indirection_ins.
-    pub operand: usize,
-    /// Location.
-    pub loc: u32,
-    /// Pattern.
-    pub pattern: Pattern,
-}
 
 /// Resolves every dynamic operand into `run.dynamic`; returns which inputs must be staged.
 pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<u32> {

@@ -2,7 +2,6 @@
 
 pub mod accumulate;
 pub mod arena;
-pub mod effects;
 pub mod layout;
 pub mod overlap;
 pub mod shadow;

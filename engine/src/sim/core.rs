@@ -1,8 +1,7 @@
 //! One simulated core: its world and its loop of ticks.
 
 use super::{Builder, RunSummary};
-use crate::check::verdict;
-use crate::control::ProgramCounter;
+use crate::check::{Hooks, verdict};
 use crate::control::advance::Flow;
 use crate::ir::table::OPCODES;
 use crate::ir::{MemoryType, Module, Storage, TensorKind};
@@ -63,13 +62,13 @@ impl Core {
     pub(super) fn finish(&mut self) -> Result<Progress> {
         self.flow(|f| f.leftover_semaphores())?;
         let world = &mut self.world;
-        let Some(mut hooks) = world.resource_mut::<Run>().hooks.take() else { return Ok(Progress::Finished) };
+        let Some(mut hooks) = world.remove_resource::<Hooks>() else { return Ok(Progress::Finished) };
         let mut found = Vec::new();
         let mut query = world.query::<&Placement>();
         let places: Vec<&Placement> = query.iter(world).collect();
         hooks.finish(world.resource::<Program>(), &places, &mut found);
+        world.insert_resource(hooks);
         let mut run = world.resource_mut::<Run>();
-        run.hooks = Some(hooks);
         found.into_iter().for_each(|d| run.note(d));
         match verdict(world.resource::<Program>(), &world.resource::<Run>().diagnostics) {
             Some(e) => Err(e),

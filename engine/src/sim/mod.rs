@@ -13,10 +13,9 @@ pub use summary::RunSummary;
 use core::{Core, all_allocated, mark_rows, not_loaded, nth, started, sync_banks};
 
 use crate::check::{Check, Dump, Hooks, Point};
-use crate::control::ProgramCounter;
 use crate::exec::Cx;
+use crate::exec::effects::{Effect, effects};
 use crate::ir::{Block, MemoryType, Module, Storage, TensorKind};
-use crate::memory::effects::{Effect, effects};
 use crate::memory::{ArenaMem, UNWRITTEN};
 use crate::systems::{self, Calls, Outbox};
 use crate::target::Target;
@@ -180,15 +179,15 @@ impl Simulator {
             points.push(Point::new(location as u32, bytes, tensor, instruction, (name, n)));
         }
         let hooks = Hooks::new(&o.all_checks(), o.trace.clone(), points);
-        if let Some(core) = &mut self.core {
-            core.world.resource_mut::<Run>().hooks = hooks.map(Box::new);
+        if let (Some(core), Some(hooks)) = (&mut self.core, hooks) {
+            core.world.insert_resource(hooks);
         }
         Ok(())
     }
 
     /// Values taken at the points asked for with [`Builder::dump`], as far as they were reached.
     pub fn dumps(&self) -> Vec<Dump> {
-        let hooks = self.core.as_ref().and_then(|c| c.world.resource::<Run>().hooks.as_ref());
+        let hooks = self.core.as_ref().and_then(|c| c.world.get_resource::<Hooks>());
         hooks.map_or_else(Vec::new, |h| h.dumps().cloned().collect())
     }
 
@@ -418,7 +417,7 @@ impl Simulator {
     }
 
     /// The rendezvous this core waits at.
-    pub(crate) fn meeting(&mut self) -> Result<Option<(u32, crate::cores::Meeting)>> {
+    pub(crate) fn meeting(&mut self) -> Result<Option<(u32, Meeting)>> {
         let core = self.core.as_mut().ok_or_else(not_loaded)?;
         let Some(row) = core.world.resource::<ProgramCounter>().meeting else { return Ok(None) };
         let program = core.world.resource::<Program>();

@@ -2,8 +2,6 @@
 //! which engines wait for each other, and what the values say about the cause.
 
 use super::producers::{At, lowering, producers, raises};
-use crate::control::ProgramCounter;
-use crate::exec::read_register;
 use crate::ir::{Engine, SyncKind, UpdateMode, WaitMode};
 use crate::world::*;
 use std::fmt::Write as _;

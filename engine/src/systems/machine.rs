@@ -1,7 +1,8 @@
 //! The components an instruction may touch, as one system parameter.
 
 use super::{column, slice, table};
-use crate::exec::Machine;
+use crate::check::Hooks;
+use crate::exec::{Machine, Watch};
 use crate::memory::ArenaMem;
 use crate::world::*;
 use bevy_ecs::prelude::*;
@@ -16,6 +17,7 @@ pub(crate) struct MachineParam<'w, 's> {
     program: Res<'w, Program>,
     settings: Res<'w, Settings>,
     run: ResMut<'w, Run>,
+    hooks: Option<ResMut<'w, Hooks>>,
     arenas: Query<'w, 's, ArenaState>,
     locations: Query<'w, 's, (&'static Placement, &'static mut LocationState)>,
     engines: Query<'w, 's, EngineState>,
@@ -52,6 +54,7 @@ impl MachineParam<'_, '_> {
             fires: column!(triggers),
             settings: &self.settings,
             run: &mut self.run,
+            watch: self.hooks.as_deref_mut().map(|h| -> &mut (dyn Watch + 'static) { h }),
         }))
     }
 }

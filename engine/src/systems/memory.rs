@@ -2,8 +2,7 @@
 
 use super::dispatch::{Call, Calls};
 use super::machine::MachineParam;
-use crate::control::advance::{check_engine, predicates_hold};
-use crate::exec::{Cx, Machine, Scalars};
+use crate::exec::{Cx, Machine};
 use crate::ir::table::RouteClass;
 use crate::world::*;
 use crate::{Code, Error, Result};
@@ -14,7 +13,7 @@ pub(super) fn memory(mut calls: ResMut<Calls>, mut issue: ResMut<IssueList>, mut
         return;
     }
     // Who observes is settled once for all calls, so that a run nobody observes does not look for it again.
-    let done = machine.with(|m| match m.run.hooks.is_some() {
+    let done = machine.with(|m| match m.watch.is_some() {
         true => execute_all::<true>(m, &mut calls.0),
         false => execute_all::<false>(m, &mut calls.0),
     });
@@ -68,13 +67,13 @@ fn execute_one<const OBSERVED: bool>(m: &mut Machine, row: u32, execute: crate::
         let env = Scalars { registers: m.registers, induction: m.induction, core: m.settings.core };
         if !predicates_hold(&inst.predicates, &env)? {
             if OBSERVED {
-                crate::check::passed(m, row);
+                m.passed(row);
             }
             return Ok(());
         }
     }
     let mut cx = Cx::new(m, row)?;
-    if OBSERVED { crate::check::run(&mut cx, execute) } else { execute(&mut cx) }
+    if OBSERVED { cx.call(execute) } else { execute(&mut cx) }
 }
 
 /// A row without a kernel: sync-only, control, skip-and-note, or not modelled.
@@ -82,7 +81,7 @@ fn note_unmodelled<const OBSERVED: bool>(m: &mut Machine, row: u32) -> Result<()
     let inst = &m.program.insts[row as usize];
     check_engine(m.program, inst)?;
     if OBSERVED {
-        crate::check::passed(m, row);
+        m.passed(row);
     }
     match inst.opcode.row().class {
         RouteClass::NoOp | RouteClass::ControlFlow => Ok(()),

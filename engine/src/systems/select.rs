@@ -1,9 +1,6 @@
 //! Stage 1: polls engine heads in order and takes what is runnable.
 
 use super::{slice, table};
-use crate::control::ProgramCounter;
-use crate::cores::is_meeting;
-use crate::exec::read_register;
 use crate::ir::{Opcode, SyncKind, UpdateMode, WaitMode};
 use crate::world::{Schedule, *};
 use bevy_ecs::prelude::*;

@@ -1,8 +1,8 @@
 //! Stage 5: publishes semaphore and event updates in issue order, then lets control go on.
 
 use super::{column, slice, table};
-use crate::control::ProgramCounter;
-use crate::control::advance::{Flow, owns_updates};
+use crate::check::Hooks;
+use crate::control::advance::Flow;
 use crate::sync::deadlock::Standing;
 use crate::sync::{Banks, RemoteUpdate};
 use crate::world::*;
@@ -20,6 +20,7 @@ pub(super) fn update(
     issue: Res<IssueList>,
     mut pc: ResMut<ProgramCounter>,
     mut run: ResMut<Run>,
+    mut hooks: Option<ResMut<Hooks>>,
     mut outbox: ResMut<Outbox>,
     mut publish: Local<Vec<u32>>,
     rows: Query<&SyncSet>,
@@ -116,7 +117,7 @@ pub(super) fn update(
     let mut flow = flow!();
     let outcome = if flow.pc.join_issued {
         flow.advance(join)
-    } else if flow.pc.idle_body || (all_done && (join.is_none() || flow.pc.next == crate::control::Next::Exit)) {
+    } else if flow.pc.idle_body || (all_done && (join.is_none() || flow.pc.next == Next::Exit)) {
         flow.advance(None)
     } else {
         Ok(())
@@ -126,8 +127,13 @@ pub(super) fn update(
         run.fault.get_or_insert(e);
         return;
     }
+    if std::mem::take(&mut pc.new_trip)
+        && let Some(hooks) = &mut hooks
+    {
+        hooks.new_trip();
+    }
     for row in publish.drain(..) {
-        if let Some(hooks) = run.hooks.as_deref_mut() {
+        if let Some(hooks) = &mut hooks {
             hooks.released(&program, row);
         }
         if let Err(e) = banks.publish(&program, &syncs[row as usize], &mut outbox.0) {

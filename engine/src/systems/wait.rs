@@ -1,7 +1,6 @@
 //! Stage 2: consumes the event waits of what was issued, and refuses waits of unknown form.
 
 use super::{column, slice, table};
-use crate::control::ProgramCounter;
 use crate::ir::{SyncKind, WaitMode};
 use crate::world::*;
 use crate::{Code, Error};

@@ -2,13 +2,23 @@
 
 pub mod compile;
 pub mod components;
+pub mod counter;
 pub mod expr;
+pub mod meeting;
 pub mod operands;
 pub mod program;
+pub mod registers;
+pub mod rules;
 pub mod scope;
+pub mod scratch;
 pub mod spawn;
 pub mod state;
 
 pub use components::*;
+pub use counter::*;
+pub use meeting::*;
 pub use program::*;
+pub use registers::*;
+pub use rules::*;
+pub use scratch::*;
 pub use state::*;

@@ -1,5 +1,6 @@
 //! Resources: state of a run that belongs to no single entity.
 
+use super::{Indexed, Resolved};
 use crate::ir::Opcode;
 use crate::{Code, Error};
 use bevy_ecs::prelude::Resource;
@@ -135,17 +136,6 @@ pub struct Received {
     pub buffers: Vec<Vec<Vec<u8>>>,
 }
 
-/// Bytes of a table that an index chose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Indexed {
-    /// Operand, counted over ins, outs, indirection_ins.
-    pub operand: usize,
-    /// First arena byte.
-    pub lo: usize,
-    /// End.
-    pub hi: usize,
-}
-
 /// State of a run.
 #[derive(Resource, Default)]
 pub struct Run {
@@ -168,11 +158,9 @@ pub struct Run {
     /// A dynamic operand of the running instruction leaves its tensor, and that is allowed.
     pub open: bool,
     /// Dynamic operands of the running instruction.
-    pub dynamic: Vec<crate::exec::Resolved>,
+    pub dynamic: Vec<Resolved>,
     /// What indices chose in the running instruction; filled for observers only.
     pub indexed: Vec<Indexed>,
-    /// Observers, when there are any.
-    pub hooks: Option<Box<crate::check::Hooks>>,
     /// Sent and not yet received buffers.
     pub messages: std::collections::VecDeque<Message>,
     /// Messages for other cores, delivered at the end of the round.

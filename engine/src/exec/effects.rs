@@ -1,10 +1,10 @@
 //! What an instruction reads and writes, from its resolved operands: one list that checkers, traces and tools share.
 
-use super::shadow::for_runs;
+use super::Cx;
 use crate::Result;
-use crate::exec::Cx;
 use crate::ir::Opcode;
 use crate::ir::opcodes::{dma, elementwise, indirect};
+use crate::memory::shadow::for_runs;
 use crate::world::Opnd;
 use birsim_kernels::access::Pattern;
 

@@ -1,0 +1,94 @@
+//! The program counter of a core: a stack of frames as data.
+
+use bevy_ecs::prelude::Resource;
+
+/// Where control goes when the current block ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Next {
+    /// The following block.
+    #[default]
+    FallThrough,
+    /// A named block.
+    Block(u32),
+    /// Out of the innermost loop (ruling D19).
+    Break,
+    /// Out of the function (ruling D41).
+    Return,
+    /// The run ends (ruling D20).
+    Exit,
+}
+
+/// Why a list of blocks is being run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FrameKind {
+    /// Blocks of a function, with the bindings to restore.
+    Function {
+        /// (set, previous binding).
+        restore: Vec<(u32, u32)>,
+    },
+    /// Body of a counted loop.
+    Loop {
+        /// Axis.
+        axis: u32,
+        /// Current induction value.
+        value: i64,
+        /// Upper bound.
+        ub: i64,
+        /// Step.
+        stride: i64,
+        /// Runs once, whatever the bounds (ruling D35).
+        once: bool,
+    },
+    /// Body of a post-tested loop.
+    DoWhile,
+}
+
+/// One level of control.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// Block list.
+    pub list: u32,
+    /// Position in it.
+    pub position: u32,
+    /// Kind.
+    pub kind: FrameKind,
+    /// Row of the owning instruction; unused in the entry frame.
+    pub row: u32,
+    /// Segment of the owning block to continue with.
+    pub block: u32,
+    /// Segment of the owning block that was interrupted.
+    pub segment: u32,
+}
+
+/// The program counter of a core.
+#[derive(Resource, Clone, Debug, Default)]
+pub struct ProgramCounter {
+    /// Frames, innermost last.
+    pub frames: Vec<Frame>,
+    /// Current block.
+    pub block: u32,
+    /// Current segment, counted inside the block.
+    pub segment: u32,
+    /// Where the block's terminator sends control.
+    pub next: Next,
+    /// A join row was issued in this tick.
+    pub join_issued: bool,
+    /// Nothing could be issued and the segment is not finished.
+    pub stuck: bool,
+    /// Row whose engine waits for another core.
+    pub meeting: Option<u32>,
+    /// Row that the other cores let through.
+    pub granted: Option<u32>,
+    /// A loop with an empty body makes one trip per tick.
+    pub idle_body: bool,
+    /// The entry function's blocks ran out or the run was ended.
+    pub finished: bool,
+    /// Ended by Exit: nothing appended later runs.
+    pub exited: bool,
+    /// The first block was entered.
+    pub started: bool,
+    /// A loop that forgets the provenance of written memory began another trip in this tick.
+    pub new_trip: bool,
+    /// Trips and block changes, which count against the instruction limit.
+    pub steps: u64,
+}

@@ -1,0 +1,94 @@
+//! The rooms of the engine, bottom up: a room may use what lies below it, never what lies above.
+
+use std::path::{Path, PathBuf};
+
+/// Rooms from the lowest to the highest; those of one line know nothing of each other.
+const ORDER: &[&[&str]] =
+    &[&["memory"], &["world"], &["exec", "sync"], &["control", "check"], &["systems"], &["sim"], &["cores"]];
+
+fn level(room: &str) -> Option<usize> {
+    ORDER.iter().position(|line| line.contains(&room))
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Rooms that a line of code names: `crate::room`, or the members of `use crate::{..}`.
+fn rooms_named(text: &str) -> Vec<(usize, String)> {
+    let mut out = Vec::new();
+    for (at, _) in text.match_indices("crate::") {
+        let before = text[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || c == '$' || c == '_') {
+            continue;
+        }
+        let line = text[..at].matches('\n').count() + 1;
+        let rest = &text[at + "crate::".len()..];
+        let names: Vec<&str> = match rest.strip_prefix('{') {
+            // The first word of every member at the outer level of the braces.
+            Some(list) => {
+                let mut depth = 0;
+                let end = list.find(|c| {
+                    depth += i32::from(c == '{') - i32::from(c == '}');
+                    depth < 0
+                });
+                let mut depth = 0;
+                let split = |c: char| {
+                    depth += i32::from(c == '{') - i32::from(c == '}');
+                    c == ',' && depth == 0
+                };
+                list[..end.unwrap_or(list.len())].split(split).collect()
+            }
+            None => vec![rest],
+        };
+        for name in names {
+            let word: String = name.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            out.push((line, word));
+        }
+    }
+    out
+}
+
+#[test]
+fn no_room_uses_one_above_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let (mut arrows, mut upward) = (0, Vec::new());
+    for path in files {
+        let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+        let room = name.split(['/', '.']).next().unwrap();
+        let Some(from) = level(room) else { continue };
+        let text = std::fs::read_to_string(&path).unwrap();
+        let code: String = text
+            .lines()
+            .map(|l| if l.trim_start().starts_with("//") { "" } else { l })
+            .flat_map(|l| [l, "\n"])
+            .collect();
+        for (line, to) in rooms_named(&code) {
+            let Some(at) = level(&to).filter(|_| to != room) else { continue };
+            arrows += 1;
+            if at >= from {
+                upward.push(format!("{name}:{line} uses {to}"));
+            }
+        }
+    }
+    assert!(arrows > 40, "only {arrows} arrows were found: the test does not see the code");
+    assert!(upward.is_empty(), "arrows that do not point down:\n{}", upward.join("\n"));
+}
+
+#[test]
+fn the_test_sees_every_way_to_name_a_room() {
+    let rooms = |text| rooms_named(text).into_iter().map(|(_, r)| r).collect::<Vec<_>>();
+    assert_eq!(rooms("use crate::exec::Cx;"), ["exec"]);
+    assert_eq!(rooms("use crate::{Code, check::{self, run}, sim::Core};"), ["Code", "check", "sim"]);
+    assert_eq!(rooms("pub(crate) fn f(x: crate::sync::Banks)"), ["sync"]);
+    assert_eq!(rooms("$crate::sync::Banks"), Vec::<String>::new());
+}
