@@ -64,6 +64,36 @@ pub struct Place {
     pub source: Option<String>,
 }
 
+/// The line of a text that an error is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Number of the line, from 1.
+    pub line: usize,
+    /// First marked character of the line, from 1.
+    pub column: usize,
+    /// The line, or the part of a long one around the mark.
+    pub text: String,
+    /// First marked character of `text`, from 0.
+    pub caret: usize,
+    /// Number of marked characters.
+    pub width: usize,
+}
+
+impl Excerpt {
+    /// The position as text.
+    pub fn position(&self) -> String {
+        format!("line {} column {}", self.line, self.column)
+    }
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.line.to_string();
+        let margin = " ".repeat(number.len());
+        write!(f, "  {number} | {}\n  {margin} | {}{}", self.text, " ".repeat(self.caret), "^".repeat(self.width))
+    }
+}
+
 /// A typed error: which rule was broken, where, by which value, and what to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error(Box<Inner>);
@@ -75,13 +105,15 @@ struct Inner {
     received: Option<String>,
     advice: Option<String>,
     place: Place,
+    excerpt: Option<Excerpt>,
 }
 
 impl Error {
     /// An error that says `what` went wrong. Rule and general advice come from the registry.
     #[cold]
     pub fn new(code: Code, what: impl Into<String>) -> Self {
-        Error(Box::new(Inner { code, what: what.into(), received: None, advice: None, place: Place::default() }))
+        let place = Place::default();
+        Error(Box::new(Inner { code, what: what.into(), received: None, advice: None, place, excerpt: None }))
     }
 
     /// Adds the value that broke the rule.
@@ -112,6 +144,13 @@ impl Error {
         p.operand = p.operand.take().or(outer.operand);
         p.tensor = p.tensor.take().or(outer.tensor);
         p.source = p.source.take().or(outer.source);
+        self
+    }
+
+    /// Adds the line of the text that the error is about.
+    #[must_use]
+    pub fn excerpt(mut self, excerpt: Excerpt) -> Self {
+        self.0.excerpt = Some(excerpt);
         self
     }
 
@@ -188,6 +227,9 @@ impl fmt::Display for Error {
         let place = inner.place.to_string();
         if !place.is_empty() {
             write!(f, "\n  where: {place}")?;
+        }
+        if let Some(excerpt) = &inner.excerpt {
+            write!(f, "\n{excerpt}")?;
         }
         write!(f, "\n  rule:  {}", inner.code.rule())?;
         if let Some(v) = &inner.received {

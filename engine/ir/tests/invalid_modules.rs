@@ -1,8 +1,8 @@
 //! Broken modules: every row damages one value of a valid module and pins the error's code, text, place and value.
 
-use birsim_ir::format::read;
+use birsim_ir::format::{read, read_all};
 use birsim_ir::validate::validate;
-use birsim_kernels::Error;
+use birsim_kernels::{Code, Error};
 use serde_json::Value as Json;
 
 const VALID: &str = include_str!("data/reference_module.json");
@@ -92,11 +92,86 @@ fn display_is_pinned() {
     assert_eq!(lines[0], "BIR-J005: Dtype has no such value");
     assert_eq!(
         lines[1],
-        "  where: function main, block B, instruction I-0 (Save), operand ins[0].dtype, at line 3 column 50"
+        "  where: function main, block B, instruction I-0 (Save), operand ins[0].dtype, at line 3 column 45"
     );
-    assert_eq!(lines[2], "  rule:  enumerations are written by one of their documented names or by ordinal");
-    assert_eq!(lines[3], "  got:   fp32");
-    assert!(lines[4].starts_with("  help:  one of: uint8, int8,"), "{}", lines[4]);
+    assert_eq!(
+        lines[2],
+        "  3 |   {\"ins\": [{\"kind\": \"physical_ap\", \"dtype\": \"fp32\"}], \"name\": \"I-0\", \"opcode\": \"Save\"}]}]}]}"
+    );
+    assert_eq!(lines[3], "    |                                             ^^^^^^");
+    assert_eq!(lines[4], "  rule:  enumerations are written by one of their documented names or by ordinal");
+    assert_eq!(lines[5], "  got:   fp32");
+    assert!(lines[6].starts_with("  help:  one of: uint8, int8,"), "{}", lines[6]);
+}
+
+/// Values of the wrong kind in four records, and a dangling name that only shows once they are right.
+#[test]
+fn item_14_all_errors_of_a_module_come_at_once_with_their_lines() {
+    let text = "{\"version\": 2, \"functions\": [{\"name\": \"main\",\n\
+                \"allocations\": [{\"Skind\": \"register\", \"name\": 5}],\n\
+                \"blocks\": [{\"name\": \"B\", \"instructions\": [\n\
+                {\"name\": \"a\", \"opcode\": \"Drain\", \"engine\": \"Pooll\"},\n\
+                {\"name\": \"b\", \"opcode\": \"Drain\", \"engine\": \"Pool\"},\n\
+                {\"name\": \"l\", \"opcode\": \"Loop\", \"engine\": \"ALL\", \"blocks\": [{\"name\": \"C\", \"instructions\": [\n\
+                {\"name\": \"c\", \"opcode\": \"Drian\", \"engine\": \"Pool\"}]}]},\n\
+                {\"name\": \"d\", \"opcode\": \"Drain\", \"engine_id\": -1, \"engine\": \"Pool\"}]}]}]}";
+    let found = read_all(text.as_bytes()).unwrap_err();
+    let told: Vec<String> = found.iter().map(|e| format!("{}: {} | {}", e.code().id(), e.what(), e.place())).collect();
+    assert_eq!(
+        told,
+        [
+            "J002: expected a text | function main, operand name, tensor #0, at line 2 column 47",
+            "J005: Engine has no such value | function main, block B, instruction a (Drain), operand engine, at line 4 column 44",
+            "J004: no InstructionType has this name | function main, block C, instruction c (Drian), operand opcode, at line 7 column 25",
+            "J002: expected an unsigned 32-bit integer | function main, block B, instruction d (Drain), operand engine_id, at line 8 column 47",
+        ]
+    );
+    // Once the values are right, references are looked at.
+    let text = text.replace("Pooll", "Pool").replace("Drian", "Drain").replace("-1", "1").replace("5}", "\"r\"}");
+    let text =
+        text.replace("\"opcode\": \"Drain\", \"engine_id\"", "\"opcode\": \"Call\", \"func\": \"f\", \"engine_id\"");
+    let found = read_all(text.as_bytes()).unwrap_err();
+    assert!(
+        found.iter().any(|e| e.place().source.as_deref().is_some_and(|s| s.starts_with("line 8 column"))),
+        "{found:?}"
+    );
+}
+
+/// The key is named, with both values, at the second.
+#[test]
+fn d61_a_key_that_is_written_twice_is_an_error() {
+    let rows = [
+        (r#"{"version": 2, "version": 1, "functions": []}"#, "version", "2 and 1", "line 1 column 27"),
+        (
+            r#"{"version": 2, "functions": [{"name": "main", "blocks": [{"name": "B", "instructions": [
+{"name": "a", "opcode": "Drain", "engine": "Pool", "sync_info": {"on_wait": [{"id": 1, "id": 2}]}}]}]}]}"#,
+            "id",
+            "1 and 2",
+            "line 2 column 94",
+        ),
+        (
+            r#"{"version": 2, "functions": [{"name": "main", "blocks": [{"name": "B", "instructions": [
+{"name": "a", "opcode": "Drain", "engine": "Pool", "whatever": {"x": [{"y": 1, "y": "two"}]}}]}]}]}"#,
+            "y",
+            "1 and \"two\"",
+            "line 2 column 85",
+        ),
+    ];
+    for (text, key, values, position) in rows {
+        let e = read(text.as_bytes()).unwrap_err();
+        assert_eq!(summary(&e).split(" | ").next().unwrap(), format!("J015: the key `{key}` is written twice"));
+        assert_eq!((e.received_value(), e.place().source.as_deref()), (Some(values), Some(position)), "{text}");
+    }
+}
+
+#[test]
+fn bare_floats_of_python_are_named_with_their_spelling() {
+    for (word, at) in [("-Infinity", "-Infinity"), ("NaN", "NaN"), ("Infinity", "Infinity")] {
+        let text = format!("{{\"version\": 2, \"scale\": {word}, \"functions\": []}}");
+        let e = read(text.as_bytes()).unwrap_err();
+        assert_eq!((e.code(), e.received_value()), (Code::J001, Some(at)));
+        assert!(e.advice_text().contains("\"-inf\""), "{e}");
+    }
 }
 
 #[test]

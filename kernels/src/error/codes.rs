@@ -110,6 +110,9 @@ codes! {
     J014 Invalid "nesting too deep",
         rule: "records and expressions nest at most 64 deep",
         advice: "flatten the module";
+    J015 Invalid "key written twice",
+        rule: "a key occurs once in an object",
+        advice: "keep the value that is meant";
     K001 Invalid "malformed KLR file",
         rule: "a KLR file is the documented CBOR form: header, metadata, contents",
         advice: "the file is damaged or cut off; write it again";

@@ -85,11 +85,15 @@ pub struct Loaded {
 pub fn load(source: &Source, options: &LowerOptions) -> Result<Loaded, Vec<Error>> {
     let at = |e: Error| e.at(|p| p.file = Some(source.name.clone()));
     let one = |e: Error| vec![at(e)];
+    let all = |errors: Vec<Error>| errors.into_iter().map(at).collect::<Vec<_>>();
     match source.kind().map_err(|e| vec![e])? {
-        Kind::BirJson => Ok(Loaded { modules: vec![format::read(&source.bytes).map_err(one)?], notes: Vec::new() }),
+        Kind::BirJson => {
+            let module = format::read_all(&source.bytes).map_err(all)?;
+            Ok(Loaded { modules: vec![module], notes: Vec::new() })
+        }
         Kind::Klr => {
             let file = birsim_klr::read(&source.bytes).map_err(one)?;
-            lower(file, options).map_err(|errors| errors.into_iter().map(at).collect())
+            lower(file, options).map_err(all)
         }
     }
 }
@@ -111,7 +115,10 @@ pub fn load_all(sources: &[Source], options: &LowerOptions) -> Result<Loaded, Ve
             for source in several {
                 match module(source) {
                     Ok(module) => modules.push(module),
-                    Err(e) => errors.push(e.at(|p| _ = p.file.get_or_insert_with(|| source.name.clone()))),
+                    Err(found) => {
+                        let named = |e: Error| e.at(|p| _ = p.file.get_or_insert_with(|| source.name.clone()));
+                        errors.extend(found.into_iter().map(named));
+                    }
                 }
             }
             if errors.is_empty() {
@@ -124,14 +131,16 @@ pub fn load_all(sources: &[Source], options: &LowerOptions) -> Result<Loaded, Ve
 }
 
 /// One of several files: always a module.
-fn module(source: &Source) -> Result<Module> {
-    match source.kind()? {
+fn module(source: &Source) -> Result<Module, Vec<Error>> {
+    match source.kind().map_err(|e| vec![e])? {
         Kind::BirJson => {
-            let module = format::read(&source.bytes)?;
-            empty(&module).map_or(Ok(module), Err)
+            let module = format::read_all(&source.bytes)?;
+            empty(&module).map_or(Ok(module), |e| Err(vec![e]))
         }
-        Kind::Klr => Err(Error::new(Code::F008, "several programs are given, and one is a KLR kernel")
-            .advice("a KLR file holds all its cores; give it alone")),
+        Kind::Klr => Err(vec![
+            Error::new(Code::F008, "several programs are given, and one is a KLR kernel")
+                .advice("a KLR file holds all its cores; give it alone"),
+        ]),
     }
 }
 

@@ -22,6 +22,7 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
         Ok(loaded) => loaded,
         Err(errors) => return Ok(report(errors, &name, term)),
     };
+    // Modules that were lowered from another form have not been validated yet.
     for module in &loaded.modules {
         if let Err(errors) = birsim_engine::ir::validate::validate(module) {
             return Ok(report(errors, &name, term));

@@ -1,6 +1,7 @@
 //! What the reader knows about where it is, and how its failures become typed errors.
 
 use super::locate;
+use super::span::Text;
 use birsim_kernels::{Code, Error};
 use serde::de;
 use serde_json::error::Category;
@@ -16,9 +17,27 @@ pub(super) struct Context {
     path: RefCell<Vec<Step>>,
     key: Cell<&'static str>,
     error: RefCell<Option<Error>>,
+    /// The key that an object has twice.
+    twice: RefCell<Option<String>>,
+    /// One record is read by itself: lists of records inside it are skipped.
+    alone: bool,
 }
 
+/// Lists of records that have errors of their own.
+const RECORDS: [&str; 7] =
+    ["functions", "nki_functions", "queues", "allocations", "memorylocations", "blocks", "instructions"];
+
 impl Context {
+    /// For one record out of a document.
+    pub fn of_one_record() -> Self {
+        Context { alone: true, ..Context::default() }
+    }
+
+    /// The records of this list are read one by one elsewhere.
+    pub fn skips(&self, key: &str) -> bool {
+        self.alone && RECORDS.contains(&key)
+    }
+
     /// Enters a list of records.
     pub fn enter(&self, key: &'static str) {
         self.path.borrow_mut().push((key, 0));
@@ -59,6 +78,13 @@ impl Context {
         E::custom("")
     }
 
+    /// An object has a key a second time.
+    #[cold]
+    pub fn twice<E: de::Error>(&self, key: &str) -> E {
+        *self.twice.borrow_mut() = Some(key.to_string());
+        self.fail_with(Error::new(Code::J015, format!("the key `{key}` is written twice")))
+    }
+
     /// A required key is absent.
     #[cold]
     pub fn missing<E: de::Error>(&self, key: &'static str, record: &str) -> E {
@@ -66,30 +92,54 @@ impl Context {
         self.fail_with(Error::new(Code::J003, format!("{record} has no key `{key}`")))
     }
 
-    /// Completes the error: typed when a visitor recorded one, else translated from serde_json's, and with its place.
+    /// The error that ended reading: typed when a visitor recorded one, else translated from serde_json's; the operand
+    /// or key that it is about; and the key that is written twice, when that is what is wrong.
     #[cold]
-    pub fn into_error(self, error: serde_json::Error, bytes: &[u8]) -> Error {
+    pub fn into_parts(self, error: &serde_json::Error) -> (Error, Option<String>, Option<String>) {
         let typed = self.error.into_inner();
         let in_record = typed.is_some() || error.classify() == Category::Data;
-        let base = typed.unwrap_or_else(|| translate(&error));
+        let twice = self.twice.into_inner();
+        let key = if in_record { self.key.get() } else { "" };
         let path = self.path.into_inner();
-        let key = self.key.get();
-        let base = match error.line() {
-            0 => base,
-            line => base.at(|p| p.source = Some(format!("line {line} column {}", error.column()))),
-        };
-        let operand =
+        let list =
             path.iter().rev().find(|(k, _)| matches!(*k, "ins" | "outs" | "indirection_ins" | "on_wait" | "on_update"));
-        let base = base.at(|p| {
-            p.operand = match operand {
-                Some((list, i)) if key.is_empty() || !in_record => Some(format!("{list}[{i}]")),
-                Some((list, i)) => Some(format!("{list}[{i}].{key}")),
-                None if key.is_empty() || !in_record => None,
-                None => Some(key.to_string()),
-            }
-        });
+        let label = match list {
+            Some((list, i)) if key.is_empty() => Some(format!("{list}[{i}]")),
+            Some((list, i)) => Some(format!("{list}[{i}].{key}")),
+            None => Some(key.to_string()).filter(|k| !k.is_empty()),
+        };
+        (typed.unwrap_or_else(|| translate(error)), label, twice)
+    }
+
+    /// The error of a document that cannot be read to its end, at the place that serde_json gives.
+    #[cold]
+    pub fn into_error(self, error: &serde_json::Error, bytes: &[u8]) -> Error {
+        let path = self.path.borrow().clone();
+        let (base, label, _) = self.into_parts(error);
+        let base = base.at(|p| p.operand = label);
+        let base = if error.line() == 0 {
+            base
+        } else {
+            let mut text = Text::new(bytes);
+            let at = text.offset(error.line(), error.column());
+            let excerpt = text.excerpt(at..at + 1);
+            let base = match bare_float(bytes, at) {
+                Some(word) => base
+                    .received(word)
+                    .advice("JSON has no words for NaN and infinity: write \"nan\", \"inf\" or \"-inf\", in quotes"),
+                None => base,
+            };
+            base.at(|p| p.source = Some(excerpt.position())).excerpt(excerpt)
+        };
         locate::complete(base, &path, bytes)
     }
+}
+
+/// A float that a text at this place writes as Python's json module does.
+fn bare_float(bytes: &[u8], at: usize) -> Option<&'static str> {
+    let near = &bytes[at.saturating_sub(2)..bytes.len().min(at + 12)];
+    let written = |word: &&str| near.windows(word.len()).take(4).any(|w| w == word.as_bytes());
+    ["-Infinity", "Infinity", "NaN"].into_iter().find(written)
 }
 
 fn translate(error: &serde_json::Error) -> Error {

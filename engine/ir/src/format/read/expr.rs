@@ -1,7 +1,8 @@
 //! Affine expressions of both versions, and predicates (`bir-json.md` 7).
 
 use super::context::Context;
-use super::scalar::{Int, Key, Text, list, value};
+use super::scalar::{Int, Text, list, value};
+use super::unique::Once;
 use crate::{Expr, Predicate, PredicateOp};
 use birsim_kernels::{Code, Named};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
@@ -41,9 +42,9 @@ struct Parts {
     expr: Option<Expr>,
 }
 
-fn read_parts<'de, A: MapAccess<'de>>(cx: &Context, map: &mut A) -> Result<Parts, A::Error> {
+fn read_parts<'de, A: MapAccess<'de>>(cx: &Context, map: &mut Once<'_, 'de, A>) -> Result<Parts, A::Error> {
     let mut p = Parts::default();
-    while let Some(key) = map.next_key::<Key<'de>>()? {
+    while let Some(key) = map.next_key()? {
         match &*key {
             "kind" => p.kind = value(cx, map, "kind", Text)?,
             "terms" => p.terms = value(cx, map, "terms", list(cx, TermSeed(cx)))?,
@@ -190,9 +191,9 @@ macro_rules! expression_visitor {
                 }
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$out, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<$out, A::Error> {
                 let $cx = self.0;
-                let $parts = read_parts($cx, &mut map)?;
+                let $parts = read_parts($cx, &mut Once::new($cx, map))?;
                 $object
             }
         }

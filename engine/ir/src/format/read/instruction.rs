@@ -7,12 +7,13 @@ use super::module::BlockSeed;
 use super::operand::OperandSeed;
 use super::scalar::{Int, Key, Name, Text, U32, keep, list, record, records, value};
 use super::sync::{Sync, Update, Wait};
+use super::unique::JsonSeed;
 use crate::nearest::nearest;
 use crate::{
     Dependency, EdgeKind, Engine, Extra, Instruction, Opcode, Operand, SourceLocation, SyncInfo, UpdateRef, Value,
 };
 use birsim_kernels::{Code, Error};
-use serde::de::{self, DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 use std::fmt;
 
@@ -24,7 +25,7 @@ record! {
         let mut i = Instruction::new("", Opcode::NoOp, Engine::Unassigned);
         let mut own: Vec<(Key<'de>, Json)> = Vec::new();
         let (mut beside, mut waits_beside) = (Vec::new(), Vec::new());
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "name" => name = value(cx, &mut map, "name", Text)?,
                 "opcode" => opcode = value(cx, &mut map, "opcode", OpcodeSeed(cx))?,
@@ -69,7 +70,7 @@ record! {
                 "blocks" => {
                     i.blocks = value(cx, &mut map, "blocks", records(cx, "blocks", BlockSeed(cx)))?.unwrap_or_default();
                 }
-                _ => own.push((key, map.next_value()?)),
+                _ => own.push((key, map.next_value_seed(JsonSeed(cx))?)),
             }
         }
         i.opcode = opcode.ok_or_else(|| cx.missing("opcode", "an instruction"))?;
@@ -305,12 +306,12 @@ record! {
     /// `debug` of an instruction.
     Debug -> SourceLocation, "a debug record", |cx, map| {
         let mut d = SourceLocation::default();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "lineno" => d.lineno = value(cx, &mut map, "lineno", Int)?,
                 "op_name" => d.op_name = value(cx, &mut map, "op_name", Text)?,
                 "filename" => d.filename = value(cx, &mut map, "filename", Text)?,
-                _ => keep(&mut map, &mut d.extra, key)?,
+                _ => keep(cx, &mut map, &mut d.extra, key)?,
             }
         }
         Ok(d)

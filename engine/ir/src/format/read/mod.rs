@@ -7,14 +7,21 @@ mod instruction;
 mod locate;
 mod module;
 mod operand;
+mod recover;
 mod scalar;
+mod shown;
+mod span;
 mod storage;
 mod sync;
+mod unique;
 
 use crate::{Module, validate};
-use birsim_kernels::Result;
+use birsim_kernels::{Code, Error, Result};
 use context::Context;
 use serde::de::DeserializeSeed;
+use serde_json::value::RawValue;
+use shown::shown;
+use span::Text;
 
 /// Reads a BIR-JSON document and resolves its references.
 pub fn read(bytes: &[u8]) -> Result<Module> {
@@ -25,9 +32,33 @@ pub fn read(bytes: &[u8]) -> Result<Module> {
 
 /// Builds the module without looking at what its names refer to: for conversion and inspection of incomplete modules.
 pub fn parse(bytes: &[u8]) -> Result<Module> {
+    parse_all(bytes).map_err(|errors| errors.into_iter().next().unwrap_or_else(nothing))
+}
+
+/// As [`parse`], with the errors of all records. A text that is not JSON has one error.
+pub fn parse_all(bytes: &[u8]) -> Result<Module, Vec<Error>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let context = Context::default();
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let parsed = module::Document(&context).deserialize(&mut deserializer).and_then(|m| deserializer.end().map(|()| m));
-    parsed.map_err(|e| context.into_error(e, bytes))
+    parsed.map_err(|e| {
+        // Errors of syntax end the document: there are no records to look at one by one.
+        let found = match e.is_data().then(|| serde_json::from_slice::<&RawValue>(bytes)) {
+            Some(Ok(document)) => recover::errors(document, Text::new(bytes)),
+            _ => Vec::new(),
+        };
+        if found.is_empty() { vec![context.into_error(&e, bytes)] } else { found }
+    })
+}
+
+/// Reads a document and validates it: everything that is wrong with it, each error with its line.
+pub fn read_all(bytes: &[u8]) -> Result<Module, Vec<Error>> {
+    let module = parse_all(bytes)?;
+    validate::validate(&module).map_err(|errors| shown(errors, bytes))?;
+    Ok(module)
+}
+
+/// An error for a list of errors that holds none.
+fn nothing() -> Error {
+    Error::new(Code::B001, "a document was refused without an error")
 }

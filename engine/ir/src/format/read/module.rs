@@ -2,11 +2,12 @@
 
 use super::context::Context;
 use super::instruction::{InstructionSeed, incoming};
-use super::scalar::{Key, Name, Text, U32, keep, list, record, records, value};
+use super::scalar::{Name, Text, U32, keep, list, record, records, value};
 use super::storage::Allocation;
+use super::unique::{JsonSeed, Once};
 use crate::{Block, BlockArgument, Extra, Function, Module, Operand, Queue, QueueType};
 use birsim_kernels::Code;
-use serde::de::{self, DeserializeSeed, Deserializer, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::Value as Json;
 use std::fmt;
 
@@ -15,13 +16,13 @@ record! {
     Document -> Module, "a BIR module, an object", |cx, map| {
         let mut m = Module::new(None);
         let (mut version, mut functions, mut wrapped) = (None, None, None);
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "module" => wrapped = value(cx, &mut map, "module", Document(cx))?,
                 "version" => version = value(cx, &mut map, "version", U32)?,
                 "arch" => m.arch = value(cx, &mut map, "arch", Name::new(cx))?,
                 "revision" | "archRev" => m.revision = value(cx, &mut map, "revision", Text)?,
-                "attributes" => m.attributes = value(cx, &mut map, "attributes", Attributes)?.unwrap_or_default(),
+                "attributes" => m.attributes = value(cx, &mut map, "attributes", Attributes(cx))?.unwrap_or_default(),
                 "functions" => {
                     functions = value(cx, &mut map, "functions", records(cx, "functions", FunctionSeed(cx)))?;
                 }
@@ -33,7 +34,7 @@ record! {
                     let list = value(cx, &mut map, "queues", records(cx, "queues", QueueSeed(cx)))?;
                     m.queues.extend(list.unwrap_or_default());
                 }
-                _ => keep(&mut map, &mut m.extra, key)?,
+                _ => keep(cx, &mut map, &mut m.extra, key)?,
             }
         }
         if let Some(inner) = wrapped {
@@ -61,10 +62,10 @@ record! {
             arguments: Vec::new(),
             extra: Extra::new(),
         };
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "name" => name = value(cx, &mut map, "name", Text)?,
-                "attributes" => f.attributes = value(cx, &mut map, "attributes", Attributes)?.unwrap_or_default(),
+                "attributes" => f.attributes = value(cx, &mut map, "attributes", Attributes(cx))?.unwrap_or_default(),
                 "allocations" => {
                     let list = records(cx, "allocations", Allocation(cx));
                     f.allocations = value(cx, &mut map, "allocations", list)?.unwrap_or_default();
@@ -73,7 +74,7 @@ record! {
                     f.blocks = value(cx, &mut map, "blocks", records(cx, "blocks", BlockSeed(cx)))?.unwrap_or_default();
                 }
                 "arguments" => f.arguments = value(cx, &mut map, "arguments", list(cx, Text))?.unwrap_or_default(),
-                _ => keep(&mut map, &mut f.extra, key)?,
+                _ => keep(cx, &mut map, &mut f.extra, key)?,
             }
         }
         f.name = name.ok_or_else(|| cx.missing("name", "a function"))?;
@@ -86,7 +87,7 @@ record! {
     BlockSeed -> Block, "a block", |cx, map| {
         let mut name = None;
         let mut b = Block { name: String::new(), arguments: Vec::new(), instructions: Vec::new(), extra: Extra::new() };
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "name" => name = value(cx, &mut map, "name", Text)?,
                 "instructions" => {
@@ -97,7 +98,7 @@ record! {
                     b.arguments =
                         value(cx, &mut map, "arguments", list(cx, ArgumentSeed(cx)))?.unwrap_or_default();
                 }
-                _ => keep(&mut map, &mut b.extra, key)?,
+                _ => keep(cx, &mut map, &mut b.extra, key)?,
             }
         }
         b.name = name.ok_or_else(|| cx.missing("name", "a block"))?;
@@ -110,16 +111,16 @@ record! {
     ArgumentSeed -> BlockArgument, "a block argument", |cx, map| {
         let mut name = None;
         let mut a = BlockArgument { name: String::new(), incoming: Vec::new(), extra: Extra::new() };
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "name" => name = value(cx, &mut map, "name", Text)?,
                 "incoming_values" => {
                     cx.at_key("incoming_values");
-                    for pair in map.next_value::<Vec<Json>>()? {
+                    for pair in map.next_value_seed(list(cx, JsonSeed(cx)))? {
                         a.incoming.push(incoming_pair(cx, pair).map_err(<A::Error as de::Error>::custom)?);
                     }
                 }
-                _ => keep(&mut map, &mut a.extra, key)?,
+                _ => keep(cx, &mut map, &mut a.extra, key)?,
             }
         }
         a.name = name.ok_or_else(|| cx.missing("name", "a block argument"))?;
@@ -153,7 +154,7 @@ record! {
             use_special_sema: Vec::new(),
             extra: Extra::new(),
         };
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "name" => name = value(cx, &mut map, "name", Text)?,
                 "type" => q.ty = value(cx, &mut map, "type", Name::new(cx))?.unwrap_or(QueueType::Data),
@@ -166,7 +167,7 @@ record! {
                 "use_special_sema" => {
                     q.use_special_sema = value(cx, &mut map, "use_special_sema", list(cx, U32))?.unwrap_or_default();
                 }
-                _ => keep(&mut map, &mut q.extra, key)?,
+                _ => keep(cx, &mut map, &mut q.extra, key)?,
             }
         }
         q.name = name.ok_or_else(|| cx.missing("name", "a queue"))?;
@@ -176,9 +177,9 @@ record! {
 
 /// Attributes: an object, or a list of names that stand for true.
 #[derive(Clone, Copy)]
-struct Attributes;
+struct Attributes<'c>(&'c Context);
 
-impl<'de> DeserializeSeed<'de> for Attributes {
+impl<'de> DeserializeSeed<'de> for Attributes<'_> {
     type Value = Extra;
 
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Extra, D::Error> {
@@ -186,17 +187,19 @@ impl<'de> DeserializeSeed<'de> for Attributes {
     }
 }
 
-impl<'de> Visitor<'de> for Attributes {
+impl<'de> Visitor<'de> for Attributes<'_> {
     type Value = Extra;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("attributes: an object or a list of names")
     }
 
-    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Extra, A::Error> {
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Extra, A::Error> {
+        let cx = self.0;
+        let mut map = Once::new(cx, map);
         let mut attributes = Extra::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            keep(&mut map, &mut attributes, key)?;
+        while let Some(key) = map.next_key()? {
+            keep(cx, &mut map, &mut attributes, key)?;
         }
         Ok(attributes)
     }

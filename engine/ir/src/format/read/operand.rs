@@ -2,7 +2,8 @@
 
 use super::context::Context;
 use super::expr::{ExprSeed, ScaledSeed};
-use super::scalar::{Flag, Imm, Int, Key, Name, Pair, Text, Uint, keep, list, record, value};
+use super::scalar::{Flag, Imm, Int, Name, Pair, Text, Uint, keep, list, record, value};
+use super::unique::Once;
 use crate::{ApPair, DynamicAp, Expr, Extra, ImmValue, Operand, PhysicalAp, RegisterAp, SymbolicAp};
 use birsim_kernels::{Code, Dtype};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
@@ -37,7 +38,7 @@ record! {
     /// One operand.
     OperandSeed -> Operand, "an operand", |cx, map| {
         let mut p = Parts::default();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "kind" => p.kind = value(cx, &mut map, "kind", Text)?,
                 "dtype" => p.dtype = value(cx, &mut map, "dtype", Name::new(cx))?,
@@ -63,7 +64,7 @@ record! {
                 "value_list" => p.values = value(cx, &mut map, "value_list", list(cx, Wrapped(cx)))?,
                 "value_array" => p.values = value(cx, &mut map, "value_array", list(cx, Imm))?,
                 "expr" => p.expr = value(cx, &mut map, "expr", ExprSeed(cx))?,
-                _ => keep(&mut map, &mut p.extra, key)?,
+                _ => keep(cx, &mut map, &mut p.extra, key)?,
             }
         }
         p.build(cx)
@@ -150,7 +151,7 @@ record! {
             indirect_arg_id: None,
             extra: Extra::new(),
         };
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "offset_expr" => d.offset_expr = value(cx, &mut map, "offset_expr", ExprSeed(cx))?,
                 "actual_ap" => {
@@ -166,7 +167,7 @@ record! {
                 }
                 "num_indirect_args" => d.num_indirect_args = value(cx, &mut map, "num_indirect_args", Uint)?,
                 "indirect_arg_id" => d.indirect_arg_id = value(cx, &mut map, "indirect_arg_id", Int)?,
-                _ => keep(&mut map, &mut d.extra, key)?,
+                _ => keep(cx, &mut map, &mut d.extra, key)?,
             }
         }
         Ok(d)
@@ -208,9 +209,10 @@ impl<'de> Visitor<'de> for Wrapped<'_> {
         Imm.visit_str(v)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ImmValue, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ImmValue, A::Error> {
+        let mut map = Once::new(self.0, map);
         let mut found = None;
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "value" => found = Some(map.next_value_seed(Imm)?),
                 _ => {

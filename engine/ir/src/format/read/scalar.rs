@@ -1,6 +1,7 @@
 //! Seeds for scalars, enumerations and lists, and the helpers that record visitors are written with.
 
 use super::context::Context;
+use super::unique::{JsonSeed, Once};
 use crate::{ApPair, Extra, ImmValue};
 use birsim_kernels::{Code, EnumDef, Named};
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Unexpected, Visitor};
@@ -58,8 +59,13 @@ where
 }
 
 /// Keeps the value of an unknown key.
-pub(super) fn keep<'de, A: MapAccess<'de>>(map: &mut A, extra: &mut Extra, key: Key<'de>) -> Result<(), A::Error> {
-    extra.insert(key.0.into_owned(), map.next_value()?);
+pub(super) fn keep<'de, A: MapAccess<'de>>(
+    cx: &Context,
+    map: &mut A,
+    extra: &mut Extra,
+    key: Key<'de>,
+) -> Result<(), A::Error> {
+    extra.insert(key.0.into_owned(), map.next_value_seed(JsonSeed(cx))?);
     Ok(())
 }
 
@@ -85,8 +91,9 @@ macro_rules! record {
                 f.write_str($expecting)
             }
 
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut $map: A) -> Result<Self::Value, A::Error> {
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 let $cx = self.0;
+                let mut $map = super::unique::Once::new($cx, map);
                 $body
             }
         }
@@ -304,6 +311,10 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for List<'_, S> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut items = Vec::new();
         if let Some(key) = self.named {
+            if self.cx.skips(key) {
+                while seq.next_element::<de::IgnoredAny>()?.is_some() {}
+                return Ok(items);
+            }
             self.cx.enter(key);
         }
         while let Some(item) = seq.next_element_seed(self.of)? {
@@ -355,9 +366,10 @@ impl<'de> Visitor<'de> for Pair<'_> {
         }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ApPair, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ApPair, A::Error> {
+        let mut map = Once::new(self.0, map);
         let (mut step, mut num) = (None, None);
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "step" => step = Some(map.next_value_seed(Int)?),
                 "num" => num = Some(map.next_value_seed(Int)?),

@@ -16,7 +16,7 @@ record! {
         let (mut num_regs, mut engine, mut reg_id) = (None, None, None);
         let mut piece = Piece::default();
         let mut extra = Extra::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "Skind" => skind = value(cx, &mut map, "Skind", Text)?,
                 "name" => name = value(cx, &mut map, "name", Text)?,
@@ -37,10 +37,10 @@ record! {
                 "numPhysicalRegs" => num_regs = value(cx, &mut map, "numPhysicalRegs", U32)?,
                 "engine" => engine = value(cx, &mut map, "engine", Name::new(cx))?,
                 "reg_id" => reg_id = value(cx, &mut map, "reg_id", Int)?,
-                "do_not_spill" => keep(&mut map, &mut extra, Key("no_spill".into()))?,
+                "do_not_spill" => keep(cx, &mut map, &mut extra, Key("no_spill".into()))?,
                 _ => {
                     if let Some(key) = piece.take(cx, &mut map, key)? {
-                        keep(&mut map, &mut extra, key)?;
+                        keep(cx, &mut map, &mut extra, key)?;
                     }
                 }
             }
@@ -112,7 +112,7 @@ record! {
         let (mut name, mut kind, mut addr_space) = (None, None, None);
         let mut piece = Piece::default();
         let mut extra = Extra::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "Skind" => {
                     value(cx, &mut map, "Skind", Text)?;
@@ -122,7 +122,7 @@ record! {
                 "addr_space" => addr_space = value(cx, &mut map, "addr_space", Name::new(cx))?,
                 _ => {
                     if let Some(key) = piece.take(cx, &mut map, key)? {
-                        keep(&mut map, &mut extra, key)?;
+                        keep(cx, &mut map, &mut extra, key)?;
                     }
                 }
             }

@@ -1,20 +1,20 @@
 //! Synchronisation records (`bir-json.md` 8).
 
 use super::context::Context;
-use super::scalar::{Key, Name, Text, U32, keep, record, records, value};
+use super::scalar::{Name, Text, U32, keep, record, records, value};
 use crate::{Extra, SyncInfo, SyncKind, UpdateMode, UpdateRef, WaitMode, WaitRef};
 
 record! {
     /// `sync_info`.
     Sync -> SyncInfo, "a sync_info record", |cx, map| {
         let mut sync = SyncInfo::default();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "on_wait" => sync.on_wait = value(cx, &mut map, "on_wait", records(cx, "on_wait", Wait(cx)))?
                     .unwrap_or_default(),
                 "on_update" => sync.on_update = value(cx, &mut map, "on_update", records(cx, "on_update", Update(cx)))?
                     .unwrap_or_default(),
-                _ => keep(&mut map, &mut sync.extra, key)?,
+                _ => keep(cx, &mut map, &mut sync.extra, key)?,
             }
         }
         Ok(sync)
@@ -26,7 +26,7 @@ record! {
     Wait -> WaitRef, "a wait", |cx, map| {
         let (mut kind, mut id, mut mode, mut wanted, mut regref, mut from) = (None, None, None, None, None, None);
         let mut extra = Extra::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "type" => kind = value(cx, &mut map, "type", Name::new(cx))?,
                 "id" => id = value(cx, &mut map, "id", U32)?,
@@ -34,7 +34,7 @@ record! {
                 "wait_value" => wanted = value(cx, &mut map, "wait_value", U32)?,
                 "regref" | "reg" => regref = value(cx, &mut map, "regref", Text)?,
                 "from" => from = value(cx, &mut map, "from", Text)?,
-                _ => keep(&mut map, &mut extra, key)?,
+                _ => keep(cx, &mut map, &mut extra, key)?,
             }
         }
         let kind = kind.unwrap_or(SyncKind::Semaphore);
@@ -56,14 +56,14 @@ record! {
     Update -> UpdateRef, "an update", |cx, map| {
         let (mut kind, mut id, mut mode, mut by, mut target_core) = (None, None, None, None, None);
         let mut extra = Extra::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key()? {
             match &*key {
                 "type" => kind = value(cx, &mut map, "type", Name::new(cx))?,
                 "id" => id = value(cx, &mut map, "id", U32)?,
                 "update_mode" | "mode" => mode = value(cx, &mut map, "update_mode", Name::new(cx))?,
                 "update_value" => by = value(cx, &mut map, "update_value", U32)?,
                 "target_core" => target_core = value(cx, &mut map, "target_core", U32)?,
-                _ => keep(&mut map, &mut extra, key)?,
+                _ => keep(cx, &mut map, &mut extra, key)?,
             }
         }
         let kind = kind.unwrap_or(SyncKind::Semaphore);
