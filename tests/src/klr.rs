@@ -104,7 +104,7 @@ impl Sample {
                     let stem = t.name.strip_suffix(".must_alias_input").unwrap_or(&t.name);
                     folder.join(format!("in_{stem}.npy"))
                 }
-                // Constants lie beside the kernel itself.
+                // Constants are files in the kernel's own folder.
                 TensorKind::Const if !t.file.is_empty() => self.folder.join(&t.file),
                 _ => continue,
             };

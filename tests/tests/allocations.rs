@@ -16,7 +16,7 @@ static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is the one `System` asks for.
+        // SAFETY: the caller promises what `System` requires.
         unsafe { System.alloc(layout) }
     }
 

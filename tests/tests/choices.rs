@@ -102,7 +102,7 @@ fn d45_calls_inside_called_functions() {
     assert_eq!(error_with(&m, "nested_calls", "allow").code(), Code::S013);
 }
 
-/// Value of semaphore 9 behind a call whose body sets it and returns.
+/// Value of semaphore 9 after a call whose body sets it and returns.
 fn semaphore_after_return(value: &str) -> u32 {
     let mut m = program(vec![], vec![signalling(count("A", 0), signal(9)), call("C1", "g")]);
     m.functions.push(function("g", vec![plain("R", Opcode::Return)]));

@@ -21,7 +21,7 @@ fn axis(name: &str) -> Expr {
 
 #[test]
 fn do_while_over_3_2_1_0_makes_4_trips() {
-    // The register holds 3 after the first pass, then 2, 1 and 0: it is looked at behind the body.
+    // The register holds 3 after the first pass, then 2, 1 and 0: it is tested after the body.
     let body = vec![count("C", 0), add("down", "r", -1)];
     assert_eq!(run(&program(r(), vec![set("S", "r", 4), do_while("r", body)]))[0], 4.0);
 }

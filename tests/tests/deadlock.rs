@@ -1,4 +1,4 @@
-//! What the report of a deadlock tells: conditions, producers and where they stand, circles, hints.
+//! What the report of a deadlock contains: conditions, producers and where they are, circles, hints.
 
 use birsim_benches::programs::{repeat, signal, wait};
 use birsim_engine::Code;
@@ -146,7 +146,7 @@ fn fault_66_a_deadlock_is_found_by_state_and_not_by_time() {
     list.push(signalling(count("P", 0), signal(3)));
     let cells = run(&program(vec![], list));
     assert_eq!((cells[0], cells[1]), (10_001.0, 1.0));
-    // And one that is stuck at once is told at once, after no instruction at all.
+    // And a program that is stuck from the start is reported at once, before any instruction.
     let mut stuck = Done::with(&program(vec![], vec![waiting(count("W", 0), wait(3, 1))]), Default::default());
     assert_eq!(stuck.outcome.as_ref().unwrap_err().code(), Code::S003);
     let stats = stuck.sim.summary().unwrap().stats;

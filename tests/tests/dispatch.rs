@@ -94,6 +94,6 @@ fn control_flow_comes_before_the_hooks_and_kernels_between_them() {
     // The loop itself is counted but never seen by an observer; its body is, once per trip.
     assert_eq!(*rows.lock().unwrap(), ["first", "inner", "inner", "last"]);
     assert_eq!(summary.stats.instructions, 5);
-    // A dump is taken behind its instruction.
+    // A dump is taken after its instruction.
     assert_eq!(sim.dumps()[0].bytes, 1.0f32.to_le_bytes());
 }

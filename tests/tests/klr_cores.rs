@@ -134,7 +134,7 @@ fn lowered(bodies: [Vec<Block>; 2]) -> Vec<Module> {
     lowered_from("both", bodies)
 }
 
-/// A kernel whose output lies at `address`.
+/// A kernel whose output has the address name `address`.
 fn lowered_from(address: &str, bodies: [Vec<Block>; 2]) -> Vec<Module> {
     let mut output = tensor("both", Memory::SharedHbm, 2 * ROWS);
     output.address.name = address.into();
@@ -255,7 +255,7 @@ fn a_wrong_barrier_id_names_both_cores_ids_and_instructions() {
     );
 }
 
-/// Barriers are told apart by their place in the program, which all trips of a loop share.
+/// A barrier is identified by its place in the program, which is the same in all trips of a loop.
 #[test]
 fn barriers_in_a_loop_meet_in_every_trip() {
     let modules = loops([3, 3]);
@@ -281,7 +281,7 @@ fn barriers_of_different_cores_do_not_meet() {
     let mut modules = modules(false);
     for inst in modules[1].functions[0].blocks.iter_mut().flat_map(|b| &mut b.instructions) {
         if inst.opcode == Opcode::CoreBarrier {
-            // Core 1 says that it waits for itself only; the order of a list does not matter.
+            // Core 1 lists only itself; the order of a list has no effect.
             inst.set("cores", Value::Ints(vec![birsim_engine::ir::Expr::Const(1)]));
         }
     }

@@ -181,7 +181,7 @@ fn the_race_checker_is_silent_until_a_needed_wait_is_taken_away() {
         let g = generate(seed, seed % 2 == 0, Fault::None);
         let mut p = started(&g.module, g.physical);
         assert!(p.run().is_ok());
-        // Parallel loops are ordered by control alone, which is less than hardware asks for.
+        // Parallel loops are ordered by control flow alone, which does not order engines of the hardware.
         if p.coverage.contains_key("parallel loop") {
             return;
         }
@@ -198,6 +198,6 @@ fn the_race_checker_is_silent_until_a_needed_wait_is_taken_away() {
         }
     });
     println!("{found:?}");
-    // What differs by registers alone is no race of memory.
+    // A difference that comes from registers alone is not a race on memory.
     assert!(found["silent"] >= 5 && found["found"] > 4 * found.get("missed").copied().unwrap_or(0), "{found:?}");
 }

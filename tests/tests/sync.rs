@@ -259,7 +259,7 @@ fn the_updates_of_a_barrier_act_when_all_have_arrived() {
 
 #[test]
 fn the_second_update_of_a_barrier_follows_everybodys_first() {
-    // The first lists write 5 and then 6 by queue order; the second ones act behind both, whoever they belong to.
+    // The first lists write 5 and then 6 by queue order; all second lists act after both.
     let with_second = |name: &str, engine, first: u32, second: Vec<UpdateRef>| {
         let mut b = signalling(barrier(name, engine), semaphore(UpdateMode::SemWrImm, first));
         b.sync.second_update = second;
@@ -368,7 +368,7 @@ fn trigger() -> Instruction {
     t
 }
 
-/// Keeps what cell 10 holds in another cell, behind everything the DMA engine did before.
+/// Copies cell 10 to another cell, after everything the DMA engine did before.
 fn keep(at: i64) -> Instruction {
     copy(format!("K{at}"), Opcode::DMACopy, Engine::Dma, cell("cells", 10), cell("cells", at))
 }

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Generated {
     /// The program.
     pub module: Module,
-    /// Locations lie at their addresses and some overlap.
+    /// Locations have addresses, and some overlap.
     pub physical: bool,
     /// (instruction, position in its waits) of every semaphore wait.
     pub waits: Vec<(String, usize)>,
@@ -79,7 +79,7 @@ struct Generator {
     physical: bool,
     /// Position of the function that is being written: 0 main, 1 sub.
     function: usize,
-    /// Axes around the present place.
+    /// Axes of the loops around the current place.
     axes: Vec<String>,
     count: usize,
     waits: Vec<(String, usize)>,
@@ -122,14 +122,14 @@ pub fn generate(seed: u64, physical: bool, fault: Fault) -> Generated {
     let n = 3 + g.rng.below(3);
     let mut blocks = g.items(n, 0, first);
     if g.rng.chance(40) {
-        // Every engine ends itself; what stands behind never runs.
+        // Every engine has an Exit of its own; instructions after it never run.
         let last = blocks.last_mut().expect("there is a block");
         for e in Engine::QUEUES {
             last.instructions.push(Instruction::new(g.name("exit"), Opcode::Exit, e));
         }
         last.instructions.push(memset(g.name("never"), Engine::Dve, whole("a", 2, 16), 7.0));
     }
-    // Every trigger that the queue names stands somewhere.
+    // Every trigger that the queue names is in some block.
     let mut tail = vec![g.trigger("T0", &["b0", "b1"]), g.trigger("T1", &["b2"])];
     g.fence(&mut tail, BTreeSet::from([200, 201]));
     blocks.push(block("tail", tail));
@@ -177,7 +177,7 @@ fn storage() -> Module {
         "main",
         &[],
         vec![
-            // `o` lies on the second half of `a`'s second partition, `q` on the second half of `p`.
+            // `o` overlaps the second half of `a`'s second partition, `q` the second half of `p`.
             sbuf("a", 2, 16, 0, 0),
             sbuf("o", 2, 16, 1, 32),
             sbuf("mi", 2, 4, 0, 256),

@@ -96,7 +96,7 @@ impl Generator {
         let barriers = |g: &mut Self, list: &mut Vec<Instruction>| {
             for e in Engine::QUEUES {
                 let mut meet = Instruction::new(g.name("meet"), Opcode::AllEngineBarrier, e);
-                // First lists act in queue order, second ones behind all of them.
+                // First lists act in queue order, second ones after all first ones.
                 if g.rng.chance(10) {
                     meet.sync.on_update = vec![update(SyncKind::Semaphore, 231, UpdateMode::SemWrImm, queue(e) + 5)];
                     meet.sync.second_update = vec![update(SyncKind::Semaphore, 231, UpdateMode::SemAddImm, 3)];

@@ -1,4 +1,4 @@
-//! Tensors: where their bytes lie.
+//! Tensors: the place of each of their bytes.
 
 use super::*;
 
@@ -113,7 +113,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Every byte a tensor of the entry function lies on.
+    /// Every byte that a tensor of the entry function covers.
     pub fn extent(module: &Module, physical: bool, function: &str, set: &str) -> BTreeSet<Key> {
         let (space, loc) = find(module, physical, function, set);
         (0..loc.dims[0] * loc.dims[1]).map(|b| place(space, loc, b)).collect()

@@ -1,5 +1,5 @@
 //! A plain interpreter of BIR modules, written apart from the engine: one instruction at a time, engines in turn, memory
-//! as a map from places to bytes. It knows the opcodes of [`crate::generate`] and nothing else.
+//! as a map from places to bytes. It has the opcodes of [`crate::generate`] and no others.
 
 mod control;
 mod execute;
@@ -20,7 +20,7 @@ pub type Key = (u32, u64, u64);
 /// How a run ended that did not end well: (error code, instruction).
 pub type Stop = (String, String);
 
-/// Where control goes behind a block.
+/// Where control goes after a block.
 #[derive(Clone, PartialEq)]
 enum Next {
     Fall,

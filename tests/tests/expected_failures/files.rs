@@ -5,7 +5,7 @@ use birsim_cli::npy::write_npy;
 use birsim_kernels::{Dtype, Profile};
 use std::path::Path;
 
-/// Runs a command line in a folder of its own. `@` stands for the folder, whose name is taken out of the error.
+/// Runs a command line in a folder of its own. `@` is replaced by the folder, whose name is removed from the error.
 fn command(id: &str, args: &'static [&'static str]) -> Row {
     action(id, move || {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Texts that are no valid module.
+//! Texts that are not a valid module.
 
 use super::*;
 use birsim_engine::format::read;

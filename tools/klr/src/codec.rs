@@ -51,7 +51,7 @@ macro_rules! klr_name {
 
 /// Declares a record: type tag, then fields `name "klrName": Type`. A field marked `= value` is missing from the
 /// short form that older layouts write (`klr-format.md` 4.3), which then takes that value; all such fields of a
-/// record are present or absent together.
+/// record are there, or none.
 macro_rules! record {
     ($(#[$meta:meta])* $name:ident = $tag:literal {
         $($field:ident $($text:literal)? : $ty:ty $(= $default:expr)?),+ $(,)?
@@ -248,7 +248,7 @@ macro_rules! operators {
 impl<T: Wire> Wire for Vec<T> {
     fn read(r: &mut Reader<'_>) -> Result<Self> {
         let count = r.list()?;
-        // The count is only a claim: the vector grows with what is really there.
+        // The count may be false, so memory is not reserved for it: the vector grows as elements are read.
         let mut items = Vec::new();
         for _ in 0..count {
             items.push(T::read(r)?);

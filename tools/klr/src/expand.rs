@@ -103,7 +103,7 @@ fn sets(f: &Function) -> impl Iterator<Item = &LocationSet> {
     })
 }
 
-/// Every tensor in SBUF and PSUM has its place.
+/// Whether every tensor in SBUF and PSUM has an address.
 fn allocated(module: &Module) -> bool {
     let all = module.functions.iter().flat_map(sets).flat_map(|s| &s.locations);
     all.filter(|l| matches!(l.ty, MemoryType::Sb | MemoryType::Psum)).all(|l| l.allocated)

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
-/// `name=value` for every field that is present.
+/// `name=value` for every field that has a value.
 pub(crate) fn show_record(record: &dyn Record, out: &mut String) {
     let mut first = true;
     record.fields(&mut |name, value| {
@@ -23,7 +23,7 @@ pub(crate) fn show_record(record: &dyn Record, out: &mut String) {
     });
 }
 
-/// A name as it is, or escaped when it holds characters that a terminal would obey.
+/// A name as it is, or escaped when it contains control characters that a terminal would interpret.
 pub(crate) fn plain(name: &str) -> Cow<'_, str> {
     if name.contains(char::is_control) { name.escape_debug().to_string().into() } else { name.into() }
 }
@@ -96,7 +96,7 @@ fn tensor_table<'a>(title: &str, tensors: impl IntoIterator<Item = &'a TensorNam
     }
 }
 
-/// Everything about a tensor but its name.
+/// The description of a tensor without its name.
 fn row(tensor: &TensorName) -> String {
     let dims: Vec<String> = tensor.shape.dims().iter().map(u64::to_string).collect();
     let a = &tensor.address;

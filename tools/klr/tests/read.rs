@@ -75,7 +75,7 @@ fn older_layouts_become_the_head_layout() {
 #[test]
 fn written_proof_fields_of_a_tensor_name_are_accepted() {
     let mut bytes = example_b();
-    // After freeElements stands addressRotation; the defective writer puts two empty arrays between them.
+    // addressRotation follows freeElements; the defective writer puts two empty arrays between them.
     assert_eq!(bytes[104..106], [0x01, 0xf5]);
     bytes.splice(105..105, [0x80, 0x80]);
     assert_eq!(program(&bytes), program(&example_b()));

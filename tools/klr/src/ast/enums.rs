@@ -108,7 +108,7 @@ enumeration! {
 }
 
 enumeration! {
-    /// Innermost axes that take part.
+    /// Innermost axes that are reduced.
     TensorSubDim = 145 {
         X = 0, "X";
         XY = 1, "XY";

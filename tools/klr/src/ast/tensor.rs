@@ -49,13 +49,13 @@ impl Wire for TensorName {
     fn read(r: &mut Reader<'_>) -> Result<Self> {
         r.record("TensorName", 114, 8, 8)?;
         let name = String::read(r).map_err(|e| e.operand("TensorName.name"))?;
-        // Whatever goes wrong further in is about this tensor.
+        // Errors of the fields below name this tensor.
         let place = |e: birsim_kernels::Error| e.at(|p| p.tensor = Some(name.clone()));
         let dtype = Dtype::read(r).map_err(place)?;
         let shape = Shape::read(r).map_err(place)?;
         let address = Address::read(r).map_err(place)?;
         let free_elements = r.nat().map_err(place)?;
-        // Two proof fields: no bytes, except from one writer that puts an empty array for each.
+        // Two proof fields. They have no bytes, but one writer writes an empty array for each.
         r.skip_written_proofs();
         let address_rotation = r.boolean().map_err(place)?;
         r.leave();

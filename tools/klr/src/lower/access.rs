@@ -143,7 +143,7 @@ impl Core<'_> {
                     let what = "When using vector offset, the only supported indirectDim is 0";
                     return Err(Error::new(Code::K004, what).received(axis));
                 }
-                // An index counts rows of the tensor; it takes the place of the row's own position.
+                // An index counts rows of the tensor and replaces the row's own position.
                 if let Some(first) = ap.ap.first_mut() {
                     first.step = row_major_stride(tensor, 0)?;
                 }
@@ -217,7 +217,7 @@ fn bir_pattern(p: &BirAccessPattern) -> Result<Linear> {
     Ok(Linear { dtype, offset: int(p.offset)?, pairs, row: row(&p.tensor, dtype)? })
 }
 
-/// One index or slice per axis. A slice's step multiplies the axis stride, as the author meant it.
+/// One index or slice per axis. A slice's step multiplies the axis stride, which is what the author's slice means.
 fn basic(b: &AccessBasic) -> Result<Linear> {
     let dims = b.tensor.shape.dims();
     if dims.len() != b.indexes.len() {
@@ -243,7 +243,7 @@ fn basic(b: &AccessBasic) -> Result<Linear> {
     Ok(linear)
 }
 
-/// Explicit pairs. Their own offsets say where it starts; only when all are 0 do the two summary fields count.
+/// Explicit pairs. Their own offsets give the start; the fields parOffset and freeOffset count only when all of them are 0.
 fn pattern(p: &AccessPattern) -> Result<Linear> {
     let dtype = maps::dtype(p.tensor.dtype);
     let mut linear = Linear { dtype, offset: 0, pairs: Vec::new(), row: row(&p.tensor, dtype)? };

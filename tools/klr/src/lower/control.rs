@@ -1,4 +1,4 @@
-//! Blocks, branches and what stands before the first block (`klr-to-bir.md` 1.1 and 4).
+//! Blocks, branches and the set-up code before the first block (`klr-to-bir.md` 1.1 and 4).
 
 use super::context::{Core, int_imm};
 use super::ops;
@@ -24,10 +24,10 @@ fn branch(stmt: Option<&Stmt>) -> Option<&CmpBranch> {
     }
 }
 
-/// The labels of a body, checked: unique, all targets present, branches at the end of their block.
+/// The labels of a body, checked: they are unique, every target exists, and a branch ends its block.
 struct Labels<'a> {
     index: HashMap<&'a str, usize>,
-    /// Blocks that take the place of the one branch that leads to them.
+    /// Blocks that replace the only branch that leads to them.
     inlined: HashSet<usize>,
     /// Blocks that some branch leads to.
     targets: HashSet<usize>,
@@ -155,7 +155,7 @@ impl Core<'_> {
         Ok(list)
     }
 
-    /// Prints after every write to a tensor whose elements are not 32 bits wide, whatever the access takes them for.
+    /// Prints after every write to a tensor whose own elements are not 32 bits wide, also through another dtype.
     fn dump(&mut self, list: &mut Vec<Instruction>) {
         let outputs: Vec<Operand> = list.iter().flat_map(|i| &i.outs).cloned().collect();
         for out in outputs {
@@ -250,7 +250,7 @@ impl Core<'_> {
         moves
     }
 
-    /// An in-place output starts as a copy of its input; with several cores one copies and all meet.
+    /// An in-place output starts as a copy of its input. With several cores, one core copies and all wait for it.
     fn in_place_copies(&mut self) -> Vec<Instruction> {
         let mut list = Vec::new();
         let cores = self.kernel.bodies.len();
@@ -321,7 +321,7 @@ pub fn edges(edges: &[ast::Edges], blocks: &mut [Block], errors: &mut Vec<Error>
     for (b, block) in blocks.iter().enumerate() {
         for (i, inst) in block.instructions.iter().enumerate() {
             found.entry(inst.name.clone()).or_insert((b, i));
-            // Collectives keep their generated names; an edge knows the statement's.
+            // Collectives keep their generated names, but edges use the name of the statement.
             if let Some(name) = inst.debug.as_ref().and_then(|d| d.op_name.as_ref())
                 && inst.opcode == Opcode::CollectiveCompute
             {

@@ -2,7 +2,7 @@
 //!
 //! The first matmul that reaches a PSUM destination overwrites it, later ones with the same destination pattern add.
 //! Any other write to the location ends its groups. "First" is decided along every path of the control flow: a matmul
-//! adds only when its group is open on all ways that lead to it, so a group inside a loop starts again in each trip.
+//! adds only when its group is open on every path that leads to it, so a group inside a loop starts again in each trip.
 
 use birsim_ir::{ApPair, Block, Instruction, MemoryType, Opcode, Operand, PhysicalAp, Storage};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -29,7 +29,7 @@ impl Open {
     fn remove(&mut self, group: usize) {
         self.0[group / 64] &= !(1 << (group % 64));
     }
-    /// Keeps what is in both; true when something went.
+    /// Intersects with another set; true when a group was removed.
     fn meet(&mut self, other: &Open) -> bool {
         let mut changed = false;
         for (a, b) in self.0.iter_mut().zip(&other.0) {
@@ -124,7 +124,7 @@ pub fn assign(blocks: &mut [Block], storage: &[Storage]) -> Vec<String> {
         Effect::Ends(groups) => groups.iter().for_each(|g| open.remove(*g)),
     };
 
-    // Greatest solution: everything is open at every entry until some path says otherwise.
+    // Greatest fixed point: every group counts as open at every block's entry until some path closes it.
     let by_name: HashMap<&str, usize> = blocks.iter().enumerate().map(|(i, b)| (b.name.as_str(), i)).collect();
     let edges: Vec<Vec<usize>> = (0..blocks.len()).map(|i| successors(blocks, &by_name, i)).collect();
     let mut entry = vec![Open::new(destinations.len(), true); blocks.len()];

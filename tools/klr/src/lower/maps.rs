@@ -5,7 +5,7 @@ use birsim_ir::{ActivationFunction, AxisList, BranchCompare, DgeType, Engine, En
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::{Code, Dtype, Error, Named, Result};
 
-/// Element type. `float8_e4m3` and `float8e4` are one BIR type; E8M0 cannot be reached.
+/// Element type. `float8_e4m3` and `float8e4` are one BIR type; no KLR type becomes E8M0.
 pub fn dtype(from: ast::Dtype) -> Dtype {
     match from {
         ast::Dtype::Bfloat16 => Dtype::Bfloat16,
@@ -123,7 +123,7 @@ pub fn dge(mode: u64) -> Result<DgeType> {
     })
 }
 
-/// Comparison of a conditional branch; none for the unconditional one.
+/// Comparison of a conditional branch; `None` for the unconditional one.
 pub fn compare(from: ast::BrCmpOp) -> Option<BranchCompare> {
     from.ordinal().checked_sub(1).and_then(BranchCompare::from_ordinal)
 }

@@ -51,7 +51,7 @@ pub struct Lowered {
 /// Cores that one kernel may have. Logical cores have two at most; each costs a module of its own.
 const MAX_CORES: usize = 64;
 
-/// Lowers a kernel. All errors of the kernel are collected; with any of them there is no module.
+/// Lowers a kernel. All its errors are collected; if there is one, no module is returned.
 pub fn lower(program: &Program, options: &LowerOptions) -> Result<Lowered, Vec<Error>> {
     let kernel = program.as_lnc();
     let mut errors = Vec::new();

@@ -50,7 +50,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// The region of a tensor; checks what the tensor claims about itself.
+    /// The region of a tensor. Checks that its shape, sizes and address agree.
     pub fn of(tensor: &TensorName) -> Result<Region> {
         let bad = |what: &str| Error::new(Code::K005, what).at(|p| p.tensor = Some(tensor.name.clone()));
         let dtype = maps::dtype(tensor.dtype);
@@ -166,9 +166,9 @@ struct Role {
 
 /// All locations of one core.
 pub struct Tensors {
-    /// By (address name, allocated offsets matter only inside the location).
+    /// Location of each address name. Allocated offsets choose a place inside it.
     groups: HashMap<String, Group>,
-    /// Address of each listed tensor that is not named like it: allocated references know the tensor's name only.
+    /// Address name of each listed tensor whose own name differs. Allocated references contain only the tensor's name.
     addresses: HashMap<String, String>,
     /// In-place tensors: (input placement's location and set, output placement, region), copied at the start.
     pub in_place: Vec<(Region, Placement, Placement)>,
@@ -286,7 +286,7 @@ impl Tensors {
             }
         }
         if primary.is_hbm() {
-            // Linear memory: the longest tensor decides, and rows matter to nobody.
+            // Linear memory has no rows: the location is as long as its longest tensor.
             let total = |r: &Region| {
                 let skip = (r.par_offset.unwrap_or(0) - par_base)
                     .checked_mul(primary.bytes)?

@@ -25,7 +25,7 @@ pub fn read(bytes: &[u8]) -> Result<File> {
     let contents = match head.index {
         0 => Contents::Python(payload(&mut r)?),
         1 => Contents::Nki(payload(&mut r)?),
-        // `hlo` moved from index 2 to 4 when `kernel` and `lnc` came in.
+        // `hlo` moved from index 2 to 4 when `kernel` and `lnc` were added.
         2..=4 if next_is_text => Contents::Hlo(r.text()?),
         2 => Contents::Program(Program::Kernel(Kernel::read(&mut r)?)),
         3 => Contents::Program(Program::Lnc(LncKernel::read(&mut r)?)),

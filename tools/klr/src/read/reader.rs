@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
             .at(|p| p.source = Some(format!("byte {at}")))
     }
 
-    /// What stands at `at`, for messages.
+    /// Describes the byte at `at`, for messages.
     fn describe(&self, at: usize) -> String {
         let Some(&byte) = self.bytes.get(at) else { return "the end of the file".to_owned() };
         let kind = match byte >> 5 {

@@ -119,7 +119,7 @@ pub fn module(kernel: LncKernel) -> Module {
     }
 }
 
-/// All instructions of one statement, which stands alone in a kernel of two cores.
+/// All instructions of one statement, which is the only one of a kernel of two cores.
 pub fn all(op: Operator) -> Vec<Instruction> {
     let mut k = kernel(vec![block("main.1", vec![stmt("s", op)])]);
     k.bodies.push(vec![block("main.1", vec![])]);

@@ -7,7 +7,7 @@ use crate::lower::maps;
 use birsim_ir::{Engine, Instruction, Opcode, Value};
 use birsim_kernels::{Result, alu};
 
-/// func(in * scale + bias). No function of KLR takes the extra parameter, so whatever it is has no effect.
+/// func(in * scale + bias). No KLR function uses the extra parameter `imm`, so its value has no effect.
 pub fn activate(cx: &mut Core<'_>, p: &Activate) -> Result<Instruction> {
     if p.accumulator_cmd == AccumCmd::LoadAccumulate {
         return Err(unclear(1, "LoadAccumulate has no value to load"));

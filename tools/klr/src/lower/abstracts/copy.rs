@@ -8,13 +8,13 @@ use crate::lower::ops;
 use birsim_ir::Instruction;
 use birsim_kernels::Result;
 
-/// A plain copy; what `opDim` is for is not stated, and a copy needs no axes.
+/// A plain copy. The purpose of `opDim` is not documented, and a copy needs no axes.
 pub fn copy(cx: &mut Core<'_>, p: &Copy) -> Result<Instruction> {
     let p = NcCopy { dst: p.dst.clone(), src: p.src.clone(), dtype: None, engine: Engine::Unassigned };
     ops::copy::nc_copy(cx, &p)
 }
 
-/// A DMA. Only a run-time offset can leave a tensor, so only the policy of the side that has one counts.
+/// A DMA. Only a run-time offset can leave a tensor, so only the bounds policy of that side has an effect.
 pub fn dma_copy(cx: &mut Core<'_>, p: &DmaCopy) -> Result<Instruction> {
     let policy = match (dynamic(&p.src)?.is_some(), dynamic(&p.dst)?.is_some()) {
         (true, _) => &p.src_bounds_check,

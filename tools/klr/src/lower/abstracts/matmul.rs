@@ -13,7 +13,7 @@ const PE: i64 = 128;
 #[derive(Clone)]
 pub struct Loaded(PhysicalAp);
 
-/// Copies the matrix to a tensor of its own. The copy serves the products that follow in the same block.
+/// Copies the matrix to a tensor of its own, which the products that follow in the same block use.
 pub fn load_stationary(cx: &mut Core<'_>, p: &LoadStationary) -> Result<Instruction> {
     if p.is_transpose {
         return Err(unclear(18, "which matrix a transposing load transposes is not described"));
@@ -37,7 +37,7 @@ pub fn load_stationary(cx: &mut Core<'_>, p: &LoadStationary) -> Result<Instruct
     Ok(inst)
 }
 
-/// Product with the matrix that was loaded last.
+/// A product with the last matrix that was loaded.
 pub fn mat_mul(cx: &mut Core<'_>, p: &MatMul) -> Result<Instruction> {
     let Some(Loaded(held)) = cx.stationary.clone() else {
         return Err(unclear(21, "no loadStationary stands before it in its block"));

@@ -1,5 +1,5 @@
 //! Operators of the KLR tool chain that the reference refuses (`klr-to-bir.md` 2.1a), one file per family. On request
-//! those whose meaning is definite become their nearest BIR form; of the others [`missing`] tells what they lack.
+//! those whose meaning is definite become their nearest BIR form; for the others [`missing`] names the missing fact.
 
 mod activation;
 mod copy;
@@ -35,7 +35,7 @@ pub fn lower(cx: &mut Core<'_>, op: &Operator) -> Result<Instruction> {
         Operator::DmaCopy(p) => copy::dma_copy(cx, p),
         Operator::LoadStationary(p) => matmul::load_stationary(cx, p),
         Operator::MatMul(p) => matmul::mat_mul(cx, p),
-        // The operators that use match values carry them, so a load has no effect of its own.
+        // The operators that search for the values have them as an operand, so the load itself does nothing.
         Operator::MatchValueLoad(_) => Ok(cx.inst("MatchValueLoad-", Opcode::NoOp, Engine::Dve)),
         Operator::ScalarTensorTensor(p) => elementwise::scalar_tensor_tensor(cx, p),
         Operator::SendRecvCompute(p) => exchange::send_recv_compute(cx, p),
@@ -47,17 +47,17 @@ pub fn lower(cx: &mut Core<'_>, op: &Operator) -> Result<Instruction> {
     Ok(inst)
 }
 
-/// The reference's words.
+/// The error text of the reference.
 fn refusal(op: &Operator) -> Error {
     Error::new(Code::K004, format!("Unsupported operator {}", op.kind())).received(op.constructor())
 }
 
-/// An operator whose kind has a form, but not with this content: `fact` is what is missing.
+/// An operator that could be lowered, but not with these parameters: `fact` says why.
 fn unclear(kind: u8, fact: &str) -> Error {
     Error::new(Code::K004, format!("Unsupported operator {kind}")).advice(fact)
 }
 
-/// What is not known of an operator that has no definite form.
+/// The fact that is missing for an operator without a definite BIR form.
 fn missing(op: &Operator) -> Option<&'static str> {
     match op {
         Operator::LoadMaskRegister(_) => Some("no operator writes the register that becomes the mask"),
@@ -70,7 +70,7 @@ fn missing(op: &Operator) -> Option<&'static str> {
     }
 }
 
-/// The operator that kernels hold in its place.
+/// The operator that compiled kernels contain instead.
 fn instead(op: &Operator) -> &'static str {
     match op {
         Operator::Activate(_) => "kernels hold ncActivate",

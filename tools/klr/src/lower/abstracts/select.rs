@@ -24,7 +24,7 @@ pub fn affine_select(cx: &mut Core<'_>, p: &AffineSelect) -> Result<Instruction>
     Ok(inst.with("compare_op", Value::named(compare)).with("fill_value", f64::from(fill)))
 }
 
-/// Keeps the elements whose index lies between two bounds. There is no place for the reduction, so none is made.
+/// Keeps the elements whose index is between two bounds. The operator names no output for a reduction, so none is made.
 pub fn range_select(cx: &mut Core<'_>, p: &RangeSelect) -> Result<Instruction> {
     let base = f64::from(p.base);
     if base.fract() != 0.0 || base.abs() > 9e15 {

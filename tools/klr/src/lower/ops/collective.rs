@@ -142,7 +142,7 @@ pub fn send_recv(cx: &mut Core<'_>, p: &SendRecv) -> Result<Instruction> {
     let mut inst = cx.collective("LocalSendRecv-", Opcode::CollectiveCompute, Engine::Pool);
     inst.ins.push(cx.ap(&p.src)?);
     inst.outs.push(cx.ap(&p.dst)?);
-    // The author's GpSimd flag is not passed on.
+    // As in the reference, the author's GpSimd flag is dropped.
     Ok(inst
         .with("kind", Value::named(CollectiveKind::SendRecv))
         .with("stream_id", -1i64)
@@ -154,7 +154,8 @@ pub fn send_recv(cx: &mut Core<'_>, p: &SendRecv) -> Result<Instruction> {
         .with("use_gpsimd_dma", false))
 }
 
-/// Meeting of cores. The file has no ids: the k-th barrier between some cores meets their k-th (`klr-to-bir.md` 4.3).
+/// A barrier between cores. The file has no ids, so the k-th barrier of a set of cores matches the k-th barrier of the
+/// same set on the other cores (`klr-to-bir.md` 4.3).
 pub fn core_barrier(cx: &mut Core<'_>, p: &CoreBarrier) -> Result<Instruction> {
     let engine = cx.engine(p.engine);
     let data = cx.ap(&p.data)?;

@@ -31,7 +31,7 @@ pub fn nc_copy(cx: &mut Core<'_>, p: &NcCopy) -> Result<Instruction> {
     Ok(inst.with("scale", scale))
 }
 
-/// The offset operand of a dynamic copy and the elements that one unit of it stands for.
+/// The offset operand of a dynamic copy, and how many elements one unit of it counts.
 fn scalar_offset(cx: &mut Core<'_>, reference: &TensorRef) -> Result<(Operand, i64)> {
     match (dynamic(reference)?, reference) {
         (Some(Dynamic::Scalar(scalar, axis)), TensorRef::Abstract(access)) => {

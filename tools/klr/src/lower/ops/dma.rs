@@ -11,8 +11,8 @@ use birsim_kernels::{Code, Error, Named, Result, alu};
 pub fn nc_dma_copy(cx: &mut Core<'_>, p: &NcDmaCopy) -> Result<Instruction> {
     let accumulates = p.compute_op == DgeComputeOp::Add;
     let (src, dst) = (dynamic(&p.src)?.is_some(), dynamic(&p.dst)?);
-    // Repeated indices must accumulate one after the other. A static destination cannot repeat an element, so
-    // outside strict mode it takes the plain path, where the reference asks for an index vector.
+    // Repeated indices must accumulate one after the other. A static destination cannot repeat an element, so it takes
+    // the plain path. The reference refuses it without an index vector; so does strict mode.
     if accumulates && !p.unique_indices && (dst.is_some() || cx.options.strict) {
         return scatter_accumulate(cx, p, dst);
     }
@@ -39,7 +39,7 @@ pub fn nc_dma_copy(cx: &mut Core<'_>, p: &NcDmaCopy) -> Result<Instruction> {
         .with("oob_is_err", !matches!(p.oob_mode, DmaBounds::Skip)))
 }
 
-/// The engine counts under hardware descriptor generation only.
+/// The author's engine has an effect only with hardware descriptor generation.
 fn dma_engine(cx: &mut Core<'_>, p: &NcDmaCopy, dge: DgeType) -> Result<Engine> {
     if dge == DgeType::Hwdge {
         return Ok(cx.engine(p.engine));
@@ -103,8 +103,8 @@ fn table(cx: &mut Core<'_>, reference: &TensorRef) -> Result<PhysicalAp> {
     Ok(ap)
 }
 
-/// Axis permutation in the DMA. The reference writes XZYW whatever the axes say; other axes are refused here, since
-/// the result would not be what the author asked for.
+/// Axis permutation in the DMA. The reference writes XZYW whatever the axes are. Other axes are refused here, because
+/// XZYW would silently give another result than the author's.
 pub fn dma_transpose(cx: &mut Core<'_>, p: &DmaTranspose) -> Result<Instruction> {
     if dynamic(&p.dst)?.is_some() {
         return Err(Error::new(Code::K004, "Dynamic Access is not allowed in the instruction.").operand("dst"));

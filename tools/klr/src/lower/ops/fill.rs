@@ -16,7 +16,7 @@ pub fn mem_set(cx: &mut Core<'_>, p: &MemSet) -> Result<Instruction> {
     Ok(inst.with("mode", Value::named(MemsetMode::Const)).with("constant", bits))
 }
 
-/// An immediate as the bits of the destination dtype: integers into integers keep their low bits, the rest is the cast.
+/// An immediate as bits of the destination dtype: an integer keeps its low bits in an integer dtype; anything else is cast.
 pub fn constant_bits(value: &Immediate, dtype: Dtype) -> Result<i64> {
     let (float, int) = match value {
         Immediate::Int(n) => (*n as f32, Some(i64::from(*n))),

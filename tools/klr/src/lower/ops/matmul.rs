@@ -16,7 +16,7 @@ pub fn nc_mat_mul(cx: &mut Core<'_>, p: &NcMatMul) -> Result<Instruction> {
     let (stationary, moving, dst) = (cx.ap(&p.stationary)?, cx.ap(&p.moving)?, cx.ap(&p.dst)?);
     let mut inst = cx.inst("matmult_", Opcode::Matmult, Engine::Pe);
     inst.ins = if p.is_transpose && stationary_is_data(cx, p, &stationary, &moving) && transposes(cx) {
-        // The flag transposes operand 0, so the data must stand there.
+        // The flag transposes operand 0, so the data must be operand 0.
         vec![stationary, moving]
     } else {
         vec![moving, stationary]
@@ -25,7 +25,7 @@ pub fn nc_mat_mul(cx: &mut Core<'_>, p: &NcMatMul) -> Result<Instruction> {
     inst = tiles(inst, Some(&p.tile_position), Some(&p.tile_size))?;
     let perf = match p.perf_mode {
         MatmulPerfMode::DoubleRow => MatmultPerfMode::DoubleRow,
-        // Interleaving is not passed on by the reference either.
+        // As in the reference, the interleaved mode is dropped.
         MatmulPerfMode::None | MatmulPerfMode::DoubleRowSwInterleave => MatmultPerfMode::None,
     };
     Ok(inst
@@ -41,7 +41,7 @@ fn transposes(cx: &Core<'_>) -> bool {
 }
 
 /// Two conventions exist for a transpose: kernels pass the data as stationary and an identity as moving, the tracer's
-/// own transposes the other way round. Hints decide first, then shapes, then who was built as an identity matrix.
+/// own transposes the other way round. Hints decide first, then shapes, then which tensor was built as an identity matrix.
 fn stationary_is_data(cx: &Core<'_>, p: &NcMatMul, stationary: &Operand, moving: &Operand) -> bool {
     if p.is_stationary_one_zero != p.is_moving_zero {
         return p.is_moving_zero;

@@ -50,8 +50,8 @@ pub fn rand_set_state(cx: &mut Core<'_>, p: &RandSetState) -> Result<Instruction
 /// Words of the older generation's state.
 const STATE_WORDS: i64 = 6;
 
-/// Seeds the generator. Only the older generation, Pool's, knows this operator (ruling D10 needs one named). A source
-/// of one word per partition is no state yet: the word takes the first place in a state of ones.
+/// Seeds the generator of the first generation, Pool's; ruling D10 needs the generation named. A source of one word per
+/// partition is not a whole state, so the word becomes the first of six, and the others are 1.
 pub fn set_rng_seed(cx: &mut Core<'_>, p: &SetRngSeed) -> Result<Instruction> {
     let seed = cx.ap(&p.src)?;
     let one_word = matches!(&seed, Operand::Physical(ap) if ap.ap.iter().skip(1).all(|p| p.num == 1));

@@ -77,7 +77,7 @@ pub fn cmp_branch(cx: &mut Core<'_>, p: &CmpBranch) -> Result<Instruction> {
 pub fn rank_id(cx: &mut Core<'_>, p: &RankId) -> Result<Instruction> {
     let mut inst = cx.inst("GetGlobalRankId-", Opcode::GetGlobalRankId, Engine::All);
     inst.outs.push(cx.register(&p.dst, Dtype::Uint32)?);
-    // The reference leaves the required key unset; one rank per core is what a kernel alone can know.
+    // The reference leaves this required key out. A kernel by itself has one rank.
     Ok(inst.with("world_size", cx.kernel.bodies.len() as i64))
 }
 

@@ -22,7 +22,7 @@ pub fn find_index8(cx: &mut Core<'_>, p: &FindIndex8) -> Result<Instruction> {
     Ok(inst)
 }
 
-/// Replaces eight values, and reports their positions when asked to.
+/// Replaces eight values, and with `dstIdx` also writes their positions.
 pub fn match_replace8(cx: &mut Core<'_>, p: &MatchReplace8) -> Result<Instruction> {
     let value = need_float(&p.replace_value, "The replace value for MatchReplace8 must be a float")?;
     let (prefix, opcode) = match p.dst_idx {
@@ -49,7 +49,7 @@ pub fn local_gather(cx: &mut Core<'_>, p: &NcLocalGather) -> Result<Instruction>
     inst.outs.push(cx.ap(&p.dst)?);
     let valid = match &p.num_valid_indicies {
         Some(valid) => need_int(valid, what)?,
-        // Not given: as many as the destination's row takes.
+        // Without a number, as many as fill the destination's row.
         None if per_index > 0 => elements(&inst.outs[0])? / per_index,
         None => return Err(Error::new(Code::K005, "elements per index must be positive").received(per_index)),
     };

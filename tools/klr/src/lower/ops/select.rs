@@ -25,7 +25,7 @@ pub fn affine_select(cx: &mut Core<'_>, p: &NcAffineSelect) -> Result<Instructio
         .with("fill_value", number(&p.on_false_value)?))
 }
 
-/// Keeps the elements whose index lies between two bounds.
+/// Keeps the elements whose index is between two bounds.
 pub fn range_select(cx: &mut Core<'_>, p: &NcRangeSelect) -> Result<Instruction> {
     let start = number(&p.range_start)?;
     if start.fract() != 0.0 || !(-9e15..=9e15).contains(&start) {
@@ -49,7 +49,7 @@ pub fn range_select(cx: &mut Core<'_>, p: &NcRangeSelect) -> Result<Instruction>
         .with("fill_value", number(&p.on_false_value)?))
 }
 
-/// Copy where the predicate holds. The reference leaves `reversePred` out; it is honoured here.
+/// Copy where the predicate holds. `reversePred` is honoured; the reference's code generator ignores it.
 pub fn copy_predicated(cx: &mut Core<'_>, p: &CopyPredicated) -> Result<Instruction> {
     let mut inst = cx.inst("CopyPredicated-", Opcode::CopyPredicated, Engine::Dve);
     inst.ins.push(cx.ap(&p.predicate)?);
