@@ -1,4 +1,4 @@
-//! Sizes of the modelled targets (`bir-model.md` 3).
+//! Sizes of the modelled targets (`machine.md` 3).
 
 use crate::ir::Arch;
 use crate::{Code, Error, Result};

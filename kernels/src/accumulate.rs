@@ -1,4 +1,4 @@
-//! The engine accumulator: one float32 per lane, folded by the accumulate epilogue (`alu-ops.md` 6.13).
+//! The engine accumulator: one float32 per lane, folded by the accumulate epilogue (`alu.md` 6.13).
 
 use crate::access::{Dst, Input};
 use crate::alu::{AluOp, FloatOp, float_op};

@@ -1,6 +1,6 @@
 //! Batch normalisation: BNStats (34), BNStatsAggregate (35), BNGradients (36), BNBackprop (37), BNBackprop2 (38).
 //!
-//! Everything is float32 with one rounding per operation, in element order (seed 2, section 1).
+//! Everything is float32 with one rounding per operation, in element order (`opcodes.md` 6).
 
 use crate::access::{CHUNK, Dst, Src, chunks, for_lanes};
 use crate::cast;

@@ -47,7 +47,7 @@ pub fn all_reduce(op: AluOp, ranks: &[Src], dst: &Dst, profile: &Profile) -> Res
     reduce(op, &flat, |lane, start| (0, lane * row + start), dst, profile)
 }
 
-/// The stand-in of a worker that sees only its own buffer: the sum of N equal replicas, N * in (seed 2, 4.2).
+/// The stand-in of a worker that sees only its own buffer: the sum of N equal replicas, N * in (`opcodes.md` 10).
 pub fn scaled(scale: f32, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     check_unpacked(src.dtype())?;
     castable(Dtype::Float32, dst.dtype(), profile)?;

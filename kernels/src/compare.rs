@@ -1,4 +1,4 @@
-//! The golden check (`klr-to-bir.md` 5.6): two buffers of one dtype, element by element.
+//! The golden check (`klr.md` 9.3): two buffers of one dtype, element by element.
 
 use crate::Dtype;
 use crate::{cast, parallel};

@@ -34,7 +34,7 @@ crate::named_enum! {
 }
 
 impl TransposeOps {
-    /// For each destination axis the source axis, W = 0 to X = 3 (`bir-model.md` 2.5).
+    /// For each destination axis the source axis, W = 0 to X = 3 (`opcodes.md` 2.2).
     pub const fn axes(self) -> [usize; 4] {
         match self {
             TransposeOps::None => [0, 1, 2, 3],

@@ -4,7 +4,7 @@ use crate::access::{CHUNK, Dst, chunks, for_lanes};
 use crate::agree::repeat;
 use crate::{Dtype, Result};
 
-/// Fills the destination with the low bytes of `bits`; the store is as wide as the dtype (`bir-model.md` 6.1).
+/// Fills the destination with the low bytes of `bits`; the store is as wide as the dtype (`opcodes.md` 3).
 pub fn memset_const(bits: u64, dst: &Dst) -> Result<()> {
     let dtype = dst.dtype();
     let mut block = [0u64; CHUNK];

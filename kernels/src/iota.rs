@@ -83,7 +83,7 @@ impl Walk {
     }
 }
 
-/// Writes the affine value of every element: an int32, then cast to the destination (`alu-ops.md` 6.11).
+/// Writes the affine value of every element: an int32, then cast to the destination (`alu.md` 6.11).
 pub fn iota(p: &Affine, dst: &Dst, profile: &Profile) -> Result<()> {
     castable(Dtype::Int32, dst.dtype(), profile)?;
     let walk = Walk::new(p, dst.lanes(), dst.lane_len(), profile)?;

@@ -1,4 +1,4 @@
-//! Pool (20), `alu-ops.md` 6.5: the two innermost dimensions of the input are the window.
+//! Pool (20), `alu.md` 6.5: the two innermost dimensions of the input are the window.
 
 use crate::access::{CHUNK, Dst, Src, for_lane_ranges};
 use crate::cast::{check_cast, check_unpacked};

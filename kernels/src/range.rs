@@ -26,7 +26,7 @@ pub struct RangeSelect<'a> {
 }
 
 /// Keeps the element at position i when (base + i) passes both comparisons, else writes the fill value
-/// (`bir-model.md` 7). Index and bounds compare as float32; bounds are a number or one per partition.
+/// (`alu.md` 6.10). Index and bounds compare as float32; bounds are a number or one per partition.
 pub fn range_select(
     p: &RangeSelect,
     src: &Src,

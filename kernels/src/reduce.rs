@@ -1,4 +1,4 @@
-//! TensorReduce (27), `alu-ops.md` 6.4: acc = x0; acc = op(acc, x_k) strictly in order, one rounding a step.
+//! TensorReduce (27), `alu.md` 6.4: acc = x0; acc = op(acc, x_k) strictly in order, one rounding a step.
 
 use crate::access::{CHUNK, Dst, Src, for_lane_ranges};
 use crate::alu::{AluOp, address_op, average_op, float_op, int_op};
@@ -104,7 +104,7 @@ fn unsupported(e: Error) -> Error {
     Error::new(Code::S006, format!("visitInstTensorReduce(): op {op} is not supported yet")).received(op)
 }
 
-/// The cross-lane reductions know six operations and no negation (`bir-model.md` 6.2).
+/// The cross-lane reductions know six operations and no negation (`opcodes.md` 4).
 fn check_cross_lane(p: &TensorReduce) -> Result<()> {
     let known = matches!(
         p.op,

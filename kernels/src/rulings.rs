@@ -1,20 +1,22 @@
-//! Where the documents leave a choice: what birsim does, and where the one function stands that decides it.
+//! Where public documents leave a choice: what birsim does, and which function decides it. `engine/docs/rulings.md` is
+//! written from this table.
 
 use crate::Profile;
 
-/// One ruling. The fields of [`Profile`] that carry its number are its alternatives.
+/// One ruling. Fields of [`Profile`] that name it as a source choose another value.
 #[derive(Clone, Copy, Debug)]
 pub struct Ruling {
     /// Number, as tests and error texts cite it.
     pub id: &'static str,
     /// What birsim does.
     pub choice: &'static str,
-    /// Where it is decided: a path below the crates' `src` folders.
+    /// Where it is decided: a path below a crate's `src` folder, then the names of functions or types in it. A test looks
+    /// for them.
     pub place: &'static str,
 }
 
 impl Ruling {
-    /// Names of the profile fields it stands behind.
+    /// Names of the profile fields that name it as a source.
     pub fn fields(&self) -> impl Iterator<Item = &'static str> {
         Profile::FIELDS.iter().filter(|f| f.sources.contains(&self.id)).map(|f| f.name)
     }
@@ -32,14 +34,14 @@ rulings! {
     "D2" "immediates of bit-vector operations are integers modulo 2^32; a fraction is invalid", "elementwise/tensor_scalar.rs";
     "D3" "integer paths reinterpret equal widths, extend narrower ones, and keep the low bits of results", "cast/int.rs";
     "D4" "integer arithmetic: 64-bit and wrapping on Pool, else saturating int32, else float32", "elementwise/path.rs";
-    "D5" "max and min follow the SSE rule: the second operand wins on NaN and ties", "cast sse_max, sse_min";
+    "D5" "max and min follow the SSE rule: the second operand wins on NaN and ties", "cast/accumulate.rs sse_max, sse_min";
     "D6" "TensorScalarCache: the scalar is in[1] or the running cache; its start value follows op1", "scan.rs tensor_scalar_cache";
     "D7" "Memset Random stores the low bits of consecutive 64-bit draws", "rng/draw.rs memset_random_host";
     "D8" "Rand reads its generator's state from fixed words of the partition's state", "rng/draw.rs rand";
     "D9" "Rand2 column c draws from generator c mod 4; a 24-word state is four generators in order", "rng/draw.rs rand2";
     "D10" "SetRandState takes its generation from rng_engine, else from the engine", "exec/random.rs set_state";
     "D11" "BNBackprop takes scale, A and Bc together; BNBackprop2 takes scale alone", "batchnorm.rs Gradients";
-    "D12" "an entry of an indirect access is the contiguous inner run behind the indexed dimension", "indirect/entry.rs";
+    "D12" "an entry of an indirect access is the contiguous inner run after the indexed dimension", "indirect/entry.rs";
     "D13" "only a 64-bit -1 and padded slots skip; other indices out of range are faults", "indirect/index.rs";
     "D14" "NaN is a legal value unless a checker is on", "check/";
     "D15" "in-flight reductions: max and min follow the SSE rule seeded by the first source, add starts from zero", "dma.rs cce";
@@ -54,11 +56,11 @@ rulings! {
     "D24" "the partition term of Iota and AffineSelect counts from the pattern's first partition", "iota.rs";
     "D25" "average pool: float32 sum times the double 1 / N, narrowed once", "pool.rs";
     "D26" "access patterns have up to eight pairs", "access/pattern.rs";
-    "D27" "names on the command line are location names; set names count when unique", "cli tensors";
-    "D28" "side files carry the ml_dtypes name; the declared dtype decides", "cli npy";
+    "D27" "names on the command line are location names; set names count when unique", "tensors/names.rs";
+    "D28" "side files carry the ml_dtypes name; the declared dtype decides", "npy/";
     "D29" "BNStats counts at even elements", "batchnorm.rs bn_stats";
-    "D30" "equal values do not displace each other in Max; a demoted value goes behind its equals", "search.rs";
-    "D31" "98 is RandSetState, 99 is RandGetState", "ir/opcodes/random.rs";
+    "D30" "equal values do not displace each other in Max; a displaced value goes after its equals", "search.rs";
+    "D31" "98 is RandSetState, 99 is RandGetState", "opcodes/random.rs";
     "D32" "Iota counts row-major over W, Z, Y, X", "iota.rs";
     "D33" "the one-zero hints of a matmul have no effect", "exec/pe.rs";
     "D34" "an instruction reads all operands before it writes", "memory/overlap.rs";
@@ -70,13 +72,13 @@ rulings! {
     "D40" "START clears data and mark of the addressed elements only", "memory/accumulate.rs";
     "D41" "Return wipes the semaphores and ends the callee", "control/advance.rs control_row";
     "D42" "structured loops iterate everywhere; the slot-driven pass over a loop is not modelled", "control/advance.rs";
-    "D43" "parallel loops run instruction by instruction", "world/compile.rs expand_parallel";
+    "D43" "parallel loops run instruction by instruction", "world/compile/parallel.rs";
     "D44" "branches compare dtypes up to float32", "control/branch.rs";
     "D45" "a call inside a called function is a fault", "control/advance.rs push_frame";
     "D46" "mod and mod_int: RegisterAlu has both, the float map neither", "alu/float.rs";
     "D47" "DRAM by register pattern only for Load, Save, DMACopy and TensorLoad; PSUM patterns stay in a bank", "exec/resolve.rs";
     "D48" "physical registers start as all ones", "world/spawn.rs";
-    "D49" "an external kernel gets its JSON configuration as argument and a fresh folder", "exec/";
+    "D49" "an external kernel gets its JSON configuration as argument and a fresh folder", "exec/external/";
     "D50" "MatmultSparse, replication, transposes of two general matrices and SwInterleave are refused", "matmul/mod.rs";
     "D51" "floating-point exceptions do not trap", "check/";
     "D52" "the first number of a tolerance pair is in percent", "compare.rs Tolerance";

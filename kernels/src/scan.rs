@@ -281,7 +281,7 @@ impl Chain for Cache<'_> {
     }
 }
 
-/// state = g(f(x, state), second), the simulator page's reading of `alu-ops.md` 6.8.
+/// state = g(f(x, state), second), the simulator page's reading of `alu.md` 6.8.
 struct CacheFirst<'a> {
     reverse: [bool; 2],
     state: f32,

@@ -266,7 +266,7 @@ pub const NONZERO_STEP: usize = 16;
 
 /// NonzeroWithCount: on partitions 0, 16, 32, .. writes the positions of the non-zero elements plus `index_offset`, then
 /// `padding`, and in the last element their count. Other partitions stay untouched. An extension: the documented
-/// simulator has no such kernel (`nki-api.md` 2.3).
+/// simulator has no such kernel (`opcodes.md` 4).
 pub fn nonzero_with_count(index_offset: i32, padding: i32, src: &Src, dst: &Dst) -> Result<()> {
     check_unpacked(src.dtype()).map_err(|e| e.operand("ins[0]"))?;
     if !matches!(dst.dtype(), Dtype::Int32 | Dtype::Uint32) {

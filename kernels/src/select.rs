@@ -8,7 +8,7 @@ use crate::cast::{check_unpacked, decode_f32};
 use crate::profile::PredicateTest;
 use crate::{Code, Dtype, Error, Profile, Result};
 
-/// out = predicate ? on_true : on_false. The predicate is exactly 0 or 1 (`alu-ops.md` 6.9).
+/// out = predicate ? on_true : on_false. The predicate is exactly 0 or 1 (`alu.md` 6.9).
 pub fn select(predicate: &Src, on_true: &Input, on_false: &Input, dst: &Dst, profile: &Profile) -> Result<()> {
     same_shape("ins[0]", predicate, dst)?;
     check_unpacked(predicate.dtype()).map_err(|e| e.operand("ins[0]"))?;

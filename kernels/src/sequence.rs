@@ -7,7 +7,7 @@ use crate::{Profile, Result, cast};
 /// Start and end of the run of equal ids around every position (GetSequenceBounds, 64).
 ///
 /// The result holds per lane all starts, then all ends; ends are exclusive. Id 0 is padding and gives (n, -1)
-/// (`bir-model.md` 7).
+/// (`opcodes.md` 13).
 pub fn sequence_bounds(ids: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     let n = ids.lane_len();
     if ids.lanes() != dst.lanes() || dst.lane_len() != 2 * n {

@@ -1,4 +1,4 @@
-//! The functor maps against the tables and vectors of `alu-ops.md`.
+//! The functor maps against the tables and vectors of `alu.md`.
 
 use birsim_kernels::alu::{AluOp, address_op, compare_op, float_op, int_op};
 use birsim_kernels::{Code, Named, Profile};

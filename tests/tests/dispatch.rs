@@ -1,4 +1,4 @@
-//! How instructions are routed (`bir-model.md` 1, seed 0, 1).
+//! How instructions are routed (`opcodes.md` 1).
 
 #[path = "../../engine/tests/common/mod.rs"]
 mod common;

@@ -178,7 +178,7 @@ fn accepted_abstract_kernels_run() {
     assert!(exchange.outputs[0].bytes == x, "the halves did not change places");
 }
 
-/// `nki-api.md`: the state has 6 words per partition on GpSimd and 24 on the vector engine. The sample restores 6 words
+/// The state has 6 words per partition on GpSimd and 24 on the vector engine. The sample restores 6 words
 /// on the vector engine, which is a fault of the program (ruling D10 picks the generation by the engine).
 #[test]
 fn d10_a_state_of_6_words_on_the_vector_engine_is_a_fault() {

@@ -1,4 +1,4 @@
-//! Registers and the addresses made of them (`alu-ops.md` 6.12, `bir-json.md` 6.3 and 6.4; rulings D22, D46-D48).
+//! Registers and the addresses made of them (`alu.md` 6.12, `bir-json.md` 6.3 and 6.4; rulings D22, D46-D48).
 
 use birsim_benches::programs::{cell, step};
 use birsim_engine::ir::{Engine, ImmValue, Instruction, Module, Opcode, Operand, RegisterAp, Storage, Value};

@@ -1,4 +1,4 @@
-//! Enumerations of the BIR model (`bir-model.md` 2), spelled as in BIR-JSON.
+//! Enumerations of the BIR model (`opcodes.md` 2), spelled as in BIR-JSON.
 
 use birsim_kernels::named_enum;
 
@@ -36,7 +36,7 @@ impl Engine {
     pub const QUEUES: [Engine; 6] =
         [Engine::Pool, Engine::Activation, Engine::Pe, Engine::Dma, Engine::Dve, Engine::Sp];
 
-    /// Has a register file (`bir-model.md` 2.1).
+    /// Has a register file (`machine.md` 1).
     pub const fn is_data_path(self) -> bool {
         matches!(self, Engine::Pool | Engine::Activation | Engine::Pe | Engine::Dve | Engine::Sp)
     }
@@ -238,7 +238,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// Function of Activation (`bir-model.md` 2.6).
+    /// Function of Activation (`activation.md` 2).
     ActivationFunction {
         Identity = 0, "Identity"; Square = 1, "Square"; Relu = 2, "Relu"; Lrelu = 3, "Lrelu"; Prelu = 4, "Prelu";
         Sigmoid = 5, "Sigmoid"; Tanh = 6, "Tanh"; Exp = 7, "Exp"; Softplus = 8, "Softplus"; Sqrt = 9, "Sqrt";

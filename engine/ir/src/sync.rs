@@ -50,7 +50,7 @@ pub struct SyncInfo {
     pub on_wait: Vec<WaitRef>,
     /// Effects after it ran.
     pub on_update: Vec<UpdateRef>,
-    /// Effects of an AllEngineBarrier when all engines have met, after everybody's `on_update` (seed 0, 2.1).
+    /// Effects of an AllEngineBarrier when all engines have met, after everybody's `on_update` (`machine.md` 6).
     pub second_update: Vec<UpdateRef>,
     /// Unknown keys.
     pub extra: Extra,

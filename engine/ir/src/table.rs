@@ -49,7 +49,7 @@ impl Opcode {
         self.row().name
     }
 
-    /// Matmul family: the writers that accumulate in PSUM (`bir-model.md` 1).
+    /// Matmul family: the writers that accumulate in PSUM (`opcodes.md` 1).
     pub fn is_matmul(self) -> bool {
         matches!(self.0, 8 | 9 | 95)
     }
@@ -82,7 +82,7 @@ impl fmt::Display for Opcode {
     }
 }
 
-/// How an instruction is routed (`bir-model.md` 1).
+/// How an instruction is routed (`opcodes.md` 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteClass {
     /// A kernel runs.
@@ -320,7 +320,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 ///
 /// ```text
 /// rows! {
-///     TensorTensor = 31, Kernel, [Dve, Pool], ["in0", "in1"] => ["out", "reduced?"], Exact, "alu-ops 6.2" {
+///     TensorTensor = 31, Kernel, [Dve, Pool], ["in0", "in1"] => ["out", "reduced?"], Exact, "alu 6.2" {
 ///         op: Ty::Enum(AluOp::DEF) => Def::Required;
 ///         acc: Ty::Enum(EngineAccumulation::DEF) => Def::Enum(0);
 ///     }

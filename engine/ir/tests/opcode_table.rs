@@ -1,4 +1,4 @@
-//! The opcode table against the catalogue of InstructionType (`bir-model.md` 1).
+//! The opcode table against the catalogue of InstructionType (`opcodes.md` 1).
 
 use birsim_ir::opcodes::{FAMILIES, field};
 use birsim_ir::table::Default;

@@ -276,7 +276,7 @@ impl Flow<'_> {
         }
     }
 
-    /// A Break outside every loop leaves no successor: the next block follows (seed 1, 2.5).
+    /// A Break outside every loop leaves no successor: the next block follows (`machine.md` 7).
     fn fall_through(&mut self) -> Result<()> {
         if let Some(top) = self.pc.frames.last_mut() {
             top.position += 1;
@@ -334,7 +334,7 @@ impl Flow<'_> {
         }
     }
 
-    /// Loops whose trips are settled at run time clear the provenance of written memory between trips (seed 1, 1.2, 1.3).
+    /// Loops whose number of trips is known only at run time forget between trips who wrote which bytes (`machine.md` 7).
     fn new_trip(&mut self, row: u32) {
         let opcode = self.program.insts[row as usize].opcode;
         self.pc.new_trip |= matches!(opcode, Opcode::DoWhile | Opcode::DynamicForLoop);
@@ -360,7 +360,7 @@ impl Flow<'_> {
             return Ok(());
         }
         if self.program.insts[frame.row as usize].opcode == Opcode::NKIKernel {
-            // Its expansion ends with a Return of its own (seed 1, 6.2), which wipes the bank (ruling D41).
+            // Its expansion ends with a Return of its own (`machine.md` 7), which wipes the bank (ruling D41).
             self.wipe();
         }
         self.publish.push(frame.row);

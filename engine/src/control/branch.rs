@@ -1,4 +1,4 @@
-//! Branch conditions (seed 1, 2.1-2.2; ruling D44).
+//! Branch conditions (`opcodes.md` 11; ruling D44).
 
 use crate::ir::BranchCompare;
 use crate::world::{Inst, Opnd, Program, Scalars, read_register};

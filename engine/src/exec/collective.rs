@@ -1,4 +1,4 @@
-//! Collectives and ranks on one core (11, 33, 47 to 50, 66; `bir-model.md` 6.8, seed 2, 4).
+//! Collectives and ranks on one core (11, 33, 47 to 50, 66; `opcodes.md` 10).
 //!
 //! A core that has peers exchanges buffers with them; this core has none, so a group of one rank is an identity, the sum
 //! over a larger group is the documented stand-in of a lone worker, and everything else names what is missing.
@@ -48,7 +48,7 @@ pub fn compute(cx: &mut Cx) -> Result<()> {
     }
     let rank = cx.m.settings.core;
     let all = groups(cx, f::CollectiveCompute::replica_groups);
-    // No group means that every rank takes part; a rank outside all groups does not (seed 2, 4.1).
+    // No group means that every rank takes part; a rank outside all groups does not (`opcodes.md` 10).
     let group = match all.iter().find(|g| g.contains(&rank)) {
         Some(g) => g.clone(),
         None if all.iter().all(Vec::is_empty) => vec![rank],
@@ -122,7 +122,7 @@ fn one(cx: &mut Cx, kind: CollectiveKind, op: AluOp, group: &[u32], src: &Src, d
         // Equal replicas: their sum is N times one of them, their maximum and minimum are themselves.
         (AllReduce, AluOp::Add) => kernel::scaled(group.len() as f32, src, dst, profile)?,
         (AllReduce, _) => kernel::all_reduce(op, std::slice::from_ref(src), dst, profile)?,
-        // Kind 8 has no model of its own in the reference (`bir-model.md` 7).
+        // Kind 8 has no model of its own in the reference (`opcodes.md` 13).
         (PermuteReduce, _) => return copy(src, dst, profile),
         _ => {
             return Err(Error::new(Code::U002, format!("{kind} over several ranks needs all of them in the run"))

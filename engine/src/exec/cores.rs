@@ -149,7 +149,7 @@ pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> 
     Ok(true)
 }
 
-/// What the ranks of `recv_from_rank` sent, in that order (seed 2, 4.3).
+/// What the ranks of `recv_from_rank` sent, in that order (`opcodes.md` 10).
 fn listed<'a>(cx: &Cx, ranks: &[u32], buffers: &[Src<'a>]) -> Result<Vec<Src<'a>>> {
     let from = cx.ints(f::CollectiveCompute::recv_from_rank)?;
     let buffer = |from: i64| {

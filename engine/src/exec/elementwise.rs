@@ -1,4 +1,4 @@
-//! Element-wise instructions, reductions and recurrences (`alu-ops.md` 6).
+//! Element-wise instructions, reductions and recurrences (`alu.md` 6).
 
 use super::Cx;
 use super::activation::{drain_second, epilogue};
@@ -124,7 +124,7 @@ fn accumulation(cx: &Cx, field: usize) -> Result<EngineAccumulation> {
 }
 
 /// TongaReduceMacroSymbolic (109): folds its inputs into the output, which it overwrites in the first iteration of the
-/// reduce axes (`bir-model.md` 7).
+/// reduce axes (`opcodes.md` 13).
 pub fn tonga_reduce(cx: &mut Cx) -> Result<()> {
     let op = cx.named::<AluOp>(f::TongaReduceMacroSymbolic::op)?;
     // The field holds the distance of every reduce axis from its lower bound.

@@ -120,7 +120,7 @@ pub(super) fn store(cx: &mut Cx, mode: MacMode, rows: usize, cols: usize, values
     Ok(())
 }
 
-/// Accumulating into PSUM that holds no group is a copy in the reference; it is often a forgotten START (fault row 21).
+/// Accumulating into PSUM that holds no group is a copy in the reference; it is often a forgotten START (`faults.md`, fault 21).
 #[cold]
 fn note_fresh(cx: &mut Cx, lo: usize, hi: usize) -> Result<()> {
     let Some(loc) = cx.location(cx.n_ins())? else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Scalar registers: RegisterAlu, RegisterMove, TensorLoad, TensorSave (`alu-ops.md` 6.12).
+//! Scalar registers: RegisterAlu, RegisterMove, TensorLoad, TensorSave (`alu.md` 6.12).
 
 use super::Cx;
 use crate::ir::Opcode;
@@ -67,7 +67,7 @@ fn extend(bits: u64, wide: bool, signed: bool) -> i128 {
 }
 
 /// One integer operation; the caller keeps the low `bits` bits. Shifts by the width or more give 0 (arithmetic right:
-/// the sign); division by zero gives 0 (`alu-ops.md` 4.1, 4.3).
+/// the sign); division by zero gives 0 (`alu.md` 4.1, 4.3).
 fn alu(op: AluOp, a: i128, b: i128, bits: u32, signed: bool) -> Result<i128> {
     use AluOp::*;
     let mask = (1i128 << bits) - 1;
@@ -165,7 +165,7 @@ pub(super) fn store_scalar(cx: &mut Cx, k: usize, value: u64) -> Result<()> {
     Ok(())
 }
 
-/// Bias of the 64-bit addresses that the indirect instructions take (`bir-model.md` 7).
+/// Bias of the 64-bit addresses that the indirect instructions take (`opcodes.md` 13).
 const ADDRESS_BIAS: u64 = 0x1_0000_0000;
 
 /// ReadVarAddr (41): the byte address of the input's first element, biased when an indirect instruction takes it.

@@ -1,4 +1,4 @@
-//! Semaphores and events: the two banks of a core (seed 1, 3).
+//! Semaphores and events: the two banks of a core (`machine.md` 5).
 
 pub mod deadlock;
 mod producers;

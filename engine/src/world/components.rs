@@ -1,4 +1,4 @@
-//! Components: all state of the machine that a query can see (`design.md` 3).
+//! Components: the state of the machine that a query can see.
 
 use crate::ir::{Engine, Opcode};
 use bevy_ecs::prelude::Component;
@@ -159,5 +159,5 @@ pub struct Induction {
     pub live: bool,
 }
 
-/// Number of entries of a physical register file (`bir-model.md` 3, proposed).
+/// Number of entries of a physical register file (`machine.md` 3).
 pub const PHYSICAL_REGISTERS: usize = 64;

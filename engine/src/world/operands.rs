@@ -114,7 +114,7 @@ impl Context<'_> {
                     }
                     for (e, k) in &d.aff_expr {
                         match self.expr(e)? {
-                            // The coefficient of an index term is the distance of rows (`klr-to-bir.md` 3.3).
+                            // The coefficient of an index term is the distance of rows (`klr.md` 6.3).
                             Ex::Indirect(arg) => {
                                 vector = vector.or(Some(arg));
                                 coefficient = Some(*k);

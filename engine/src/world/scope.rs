@@ -161,7 +161,7 @@ impl Layout {
     }
 }
 
-/// Partitions that on-chip operands start at are multiples of this (`bir-model.md` 3).
+/// Partitions that on-chip operands start at are multiples of this (`machine.md` 3).
 const QUADRANT: u64 = 32;
 
 impl Layout {

@@ -46,7 +46,7 @@ impl Imm {
     }
 
     /// Value on the address path: integers by ruling D3; floats as C converts them to an unsigned 64-bit integer, by
-    /// truncation in two ranges around 2^63 (`alu-ops.md` 2.1).
+    /// truncation in two ranges around 2^63 (`alu.md` 2.1).
     pub fn as_i64(&self) -> i64 {
         if self.dtype.is_float() {
             let x = self.as_f32();

@@ -1,4 +1,4 @@
-//! The integer compare map: six comparisons, signed and unsigned (`alu-ops.md` 2).
+//! The integer compare map: six comparisons, signed and unsigned (`alu.md` 2).
 
 use super::{AluOp, miss};
 use crate::Result;

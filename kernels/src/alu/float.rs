@@ -1,4 +1,4 @@
-//! The float map: 21 operations on float32 (`alu-ops.md` 2 and 3).
+//! The float map: 21 operations on float32 (`alu.md` 2 and 3).
 
 use super::blocks;
 use super::{AluOp, miss};
@@ -47,7 +47,7 @@ enum Kind {
     Average(f32),
 }
 
-/// The functor of an average over `n` values, which is no member of the map: acc + (1/n) * x (`alu-ops.md` 4.10).
+/// The functor of an average over `n` values, which is no member of the map: acc + (1/n) * x (`alu.md` 4.10).
 pub fn average_op(n: usize) -> FloatOp {
     FloatOp(Kind::Average(1.0 / n as f32))
 }

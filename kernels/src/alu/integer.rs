@@ -1,7 +1,7 @@
-//! The int map (int32, saturating) and the address map (int64, wrapping), `alu-ops.md` 2 and 4.
+//! The int map (int32, saturating) and the address map (int64, wrapping), `alu.md` 2 and 4.
 //!
 //! The documents confirm the bit, shift, add, subtract, mult, max and min entries; the other entries are accepted with
-//! their natural meaning (`bir-model.md` 2.3). Division and remainder by zero give 0.
+//! their natural meaning (`alu.md` 3). Division and remainder by zero give 0.
 
 use super::{AluOp, blocks, miss};
 use crate::profile::{IntOverflow, ShiftRange};

@@ -1,4 +1,4 @@
-//! ALU operations and the functor maps they are looked up in (`alu-ops.md`).
+//! ALU operations and the functor maps they are looked up in (`alu.md`).
 //!
 //! A lookup ([`float_op`], [`int_op`], [`address_op`], [`compare_op`]) checks membership once and returns a small value that
 //! is called per element or, faster, per block. The left operand is the accumulator or the first tensor operand.
@@ -58,7 +58,7 @@ crate::named_enum! {
 }
 
 impl AluOp {
-    /// One of the eight bit-vector operations, which select the int32 path (`alu-ops.md` 2.1).
+    /// One of the eight bit-vector operations, which select the int32 path (`alu.md` 2.1).
     #[inline]
     pub const fn is_bitvec(self) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! Element-wise kernels: TensorScalar (28), TensorScalarPtr (29), TensorTensor (31) (`alu-ops.md` 6.1, 6.2, 6.6).
+//! Element-wise kernels: TensorScalar (28), TensorScalarPtr (29), TensorTensor (31) (`alu.md` 6.1, 6.2, 6.6).
 //!
 //! Sources are disjoint from the destination or identical to it element by element; anything else the caller stages.
 

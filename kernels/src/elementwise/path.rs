@@ -1,4 +1,4 @@
-//! Which arithmetic an instruction runs in (`alu-ops.md` 2.1, ruling D4).
+//! Which arithmetic an instruction runs in (`alu.md` 2.1, ruling D4).
 
 use crate::alu::{AluOp, int_op};
 use crate::{Dtype, Profile};

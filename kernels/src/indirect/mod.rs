@@ -1,4 +1,4 @@
-//! Gather and scatter through an index tensor (`bir-model.md` 6.7, seed 3 section 6, rulings D12, D13, D22).
+//! Gather and scatter through an index tensor (`opcodes.md` 9.1, rulings D12, D13, D22).
 //!
 //! Every instruction here names, slot by slot, where an *entry* of the table starts; one loop then moves the entries in
 //! slot order. A slot may also be skipped. Duplicate destinations are served in slot order: the last writer wins, sums

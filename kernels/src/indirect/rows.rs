@@ -9,7 +9,7 @@ use crate::{Code, Dtype, Error, Result};
 pub const GROUP: usize = 16;
 
 /// For each group of 16 partitions, its indices flattened partition first; every partition of the group gathers, for
-/// each of the first `num_valid_indices`, the elements from that position of its own row on (`nki-api.md` 2.2).
+/// each of the first `num_valid_indices`, the elements from that position of its own row on (`opcodes.md` 13).
 pub fn indirect_copy(num_valid_indices: u64, data: &Src, indices: &Src, dst: &Dst) -> Result<()> {
     no_cast("IndirectCopy", data.dtype(), dst.dtype())?;
     if indices.dtype() != Dtype::Uint16 {

@@ -34,55 +34,55 @@ profile! {
         /// Immediates of bit-vector operations are integers modulo 2^32, or the bits of a float32.
         bitvec_immediate: BitvecImmediate = BitvecImmediate::Integer, ["D2"], ["TensorScalar", "TensorScalarPtr"];
         /// TensorTensor and TensorReduce of integers compute in int32; off, in float32 outside the Pool predicate.
-        integer_arithmetic: bool = true, device false, ["D4", "alu-ops 2.1", "alu-ops 8"], ["TensorTensor", "TensorReduce"];
+        integer_arithmetic: bool = true, device false, ["D4", "alu 2.1", "alu 8"], ["TensorTensor", "TensorReduce"];
         /// Add, subtract and mult of 32- and 64-bit integers on Pool compute in 64 bits and wrap.
-        pool_integer: bool = true, ["D4", "alu-ops 2.1", "alu-ops 8"], ["TensorTensor", "TensorReduce"];
+        pool_integer: bool = true, ["D4", "alu 2.1", "alu 8"], ["TensorTensor", "TensorReduce"];
         /// Arithmetic of the int map saturates at int32, or wraps.
-        integer_overflow: IntOverflow = IntOverflow::Saturate, device IntOverflow::Wrap, ["D4", "alu-ops 4.2", "alu-ops 8"],
+        integer_overflow: IntOverflow = IntOverflow::Saturate, device IntOverflow::Wrap, ["D4", "alu 4.2", "alu 8"],
             ["TensorScalar", "TensorScalarPtr", "TensorTensor", "TensorReduce"];
         /// Operations of the int and address maps beyond the confirmed ones have their natural meaning.
-        integer_map: Only = Only("natural"), ["alu-ops 2", "alu-ops 3", "alu-ops 4.2", "alu-ops 8"],
+        integer_map: Only = Only("natural"), ["alu 2", "alu 3", "alu 4.2", "alu 8"],
             ["TensorScalar", "TensorScalarPtr", "TensorTensor", "TensorReduce"];
         /// An integer divided by zero, and its remainder, is zero.
-        integer_divide_by_zero: Only = Only("zero"), ["alu-ops 4.3"],
+        integer_divide_by_zero: Only = Only("zero"), ["alu 4.3"],
             ["TensorScalar", "TensorScalarPtr", "TensorTensor", "TensorReduce"];
         /// Shift amounts outside the width shift everything out, or count modulo the width.
-        shift_range: ShiftRange = ShiftRange::ShiftOut, ["alu-ops 4.1", "alu-ops 8"],
+        shift_range: ShiftRange = ShiftRange::ShiftOut, ["alu 4.1", "alu 8"],
             ["TensorScalar", "TensorScalarPtr", "TensorTensor", "TensorReduce"];
         /// Float max and min give the second operand on NaN and ties, or ignore NaN and order the zeros.
-        float_max_min: FloatMaxMin = FloatMaxMin::Sse, ["D5", "alu-ops 4.4", "alu-ops 8"], ["*"];
+        float_max_min: FloatMaxMin = FloatMaxMin::Sse, ["D5", "alu 4.4", "alu 8"], ["*"];
         /// The float map evaluates mod (floored) and mod_int (truncated) instead of refusing them.
-        float_mod: bool = false, device true, ["D46", "alu-ops 4.6"], ["*"];
+        float_mod: bool = false, device true, ["D46", "alu 4.6"], ["*"];
         /// abs_max and abs_min return the chosen operand with its sign, ties the second, instead of its magnitude.
-        abs_max_keeps_sign: bool = false, device true, ["alu-ops 4.7", "alu-ops 8"], ["*"];
+        abs_max_keeps_sign: bool = false, device true, ["alu 4.7", "alu 8"], ["*"];
         /// rsqrt on Pool is 1 / sqrt(a) in float32 like everywhere.
-        rsqrt_on_pool: Only = Only("exact"), ["alu-ops 4.9", "alu-ops 8"], ["TensorScalar", "TensorScalarPtr", "TensorTensor"];
+        rsqrt_on_pool: Only = Only("exact"), ["alu 4.9", "alu 8"], ["TensorScalar", "TensorScalarPtr", "TensorTensor"];
         /// RegisterAlu wraps at its width, signed or unsigned by the dtype, and has mod and mod_int.
         register_alu: Only = Only("wrap"), ["D46"], ["RegisterAlu"];
     }
     "folds" {
         /// With a second operand, TensorScalarCache meets the running cache in its second stage, or in its first.
-        cache_stage: CacheStage = CacheStage::Second, ["D6", "alu-ops 6.8", "alu-ops 8"], ["TensorScalarCache"];
+        cache_stage: CacheStage = CacheStage::Second, ["D6", "alu 6.8", "alu 8"], ["TensorScalarCache"];
         /// Without an immediate the cache starts at the identity of op1, or at zero.
-        cache_start: CacheStart = CacheStart::Identity, ["D6", "alu-ops 6.8"], ["TensorScalarCache"];
+        cache_start: CacheStart = CacheStart::Identity, ["D6", "alu 6.8"], ["TensorScalarCache"];
         /// ZeroAccumulate of max and min starts at the first value, or at zero.
-        epilogue_seed: EpilogueSeed = EpilogueSeed::First, ["alu-ops 6.13", "alu-ops 8", "activation 10"],
+        epilogue_seed: EpilogueSeed = EpilogueSeed::First, ["alu 6.13", "alu 8", "activation 10"],
             ["Activation", "Exponential", "TensorScalarPtr", "TensorTensor", "CopyPredicated", "RangeSelect"];
         /// The accumulate epilogue folds values before or after they are rounded to the output dtype.
-        epilogue_rounding: EpilogueRounding = EpilogueRounding::Before, ["alu-ops 6.13", "alu-ops 8"],
+        epilogue_rounding: EpilogueRounding = EpilogueRounding::Before, ["alu 6.13", "alu 8"],
             ["Activation", "Exponential", "TensorScalarPtr", "TensorTensor", "CopyPredicated", "RangeSelect"];
         /// Axis C folds the partitions, XYZWC everything into one element.
-        reduce_across_partitions: Only = Only("fold"), ["alu-ops 6.4"], ["TensorReduce"];
+        reduce_across_partitions: Only = Only("fold"), ["alu 6.4"], ["TensorReduce"];
         /// apply_transpose swaps partition and element inside tiles of 32 x 32.
-        reduce_transpose: Only = Only("tiles_of_32"), ["alu-ops 6.4"], ["TensorReduce", "BNStats"];
+        reduce_transpose: Only = Only("tiles_of_32"), ["alu 6.4"], ["TensorReduce", "BNStats"];
         /// TensorScalarPtr with apply_transpose is refused.
-        pointer_transpose: Only = Only("refuse"), ["alu-ops 6.4"], ["TensorScalarPtr"];
+        pointer_transpose: Only = Only("refuse"), ["alu 6.4"], ["TensorScalarPtr"];
         /// An average pool multiplies by the double 1 / N, by the float32 1 / N, or divides by N.
-        pool_average: PoolAverage = PoolAverage::ReciprocalF64, ["D25", "alu-ops 6.5"], ["Pool"];
+        pool_average: PoolAverage = PoolAverage::ReciprocalF64, ["D25", "alu 6.5"], ["Pool"];
         /// The four partial sums of an average pool combine as (0 + 2) + (1 + 3), or as (0 + 1) + (2 + 3).
-        pool_order: PoolOrder = PoolOrder::Halves, ["alu-ops 6.5", "alu-ops 8"], ["Pool"];
+        pool_order: PoolOrder = PoolOrder::Halves, ["alu 6.5", "alu 8"], ["Pool"];
         /// TongaReduceMacroSymbolic overwrites on the first trip of its axes and folds afterwards.
-        reduce_macro: Only = Only("first_overwrites"), ["bir-model 7"], ["TongaReduceMacroSymbolic"];
+        reduce_macro: Only = Only("first_overwrites"), ["opcodes 13"], ["TongaReduceMacroSymbolic"];
         /// BNStats counts at even elements.
         bn_count: Only = Only("even"), ["D29"], ["BNStats"];
         /// BNBackprop takes scale, A and Bc together, BNBackprop2 scale alone.
@@ -90,23 +90,23 @@ profile! {
     }
     "selection" {
         /// RangeSelect compares positions with its bounds, or element values.
-        range_select_compares: RangeCompares = RangeCompares::Index, ["alu-ops 6.10", "alu-ops 8", "bir-model 7"], ["RangeSelect"];
+        range_select_compares: RangeCompares = RangeCompares::Index, ["alu 6.10", "alu 8"], ["RangeSelect"];
         /// RangeSelect over a part of the partitions is refused.
-        range_select_channels: Only = Only("all"), ["alu-ops 6.10"], ["RangeSelect"];
+        range_select_channels: Only = Only("all"), ["alu 6.10"], ["RangeSelect"];
         /// The predicate of CopyPredicated is cast to uint32 and tested for non-zero, or tested by value.
         predicate_test: PredicateTest = PredicateTest::Uint32, ["D23"], ["CopyPredicated"];
         /// The partition term counts from the pattern's first partition, or from partition 0 of the machine.
         channel_base: ChannelBase = ChannelBase::Pattern, ["D24"], ["Iota", "TensorScalarAffineSelect"];
         /// Affine patterns count row-major over W, Z, Y, X, or over W, Y, Z, X.
-        iota_order: IotaOrder = IotaOrder::Wzyx, ["D32", "bir-model 9"], ["Iota", "TensorScalarAffineSelect"];
+        iota_order: IotaOrder = IotaOrder::Wzyx, ["D32", "alu 6.11"], ["Iota", "TensorScalarAffineSelect"];
         /// GetSequenceBounds gives (length, -1) for the padding id 0.
-        sequence_padding: Only = Only("length_and_minus_one"), ["bir-model 7"], ["GetSequenceBounds"];
+        sequence_padding: Only = Only("length_and_minus_one"), ["opcodes 13"], ["GetSequenceBounds"];
         /// An element that equals a slot of Max leaves it, or displaces it.
         max_ties: MaxTies = MaxTies::Keep, ["D30"], ["Max"];
         /// Equal values of MatchReplace meet the data from the last slot to the first.
-        match_replace_descending: bool = false, device true, ["nki-api 2.3"], ["MaxIndexAndMatchReplace"];
+        match_replace_descending: bool = false, device true, ["opcodes 4"], ["MaxIndexAndMatchReplace"];
         /// An index of Gather that leaves the row is a fault.
-        gather_out_of_range: Only = Only("fault"), ["bir-model 7", "activation 8"], ["Gather"];
+        gather_out_of_range: Only = Only("fault"), ["opcodes 13", "activation 8"], ["Gather"];
     }
     "movement" {
         /// A pattern of another dtype than its tensor reinterprets the bytes, or is a fault (--strict).
@@ -114,7 +114,7 @@ profile! {
         /// Access patterns have up to eight pairs, or up to four.
         pattern_pairs: PatternPairs = PatternPairs::Eight, ["D26"], ["*"];
         /// StreamTranspose of more than 32 x 32 takes whole tiles.
-        stream_transpose_tiles: Only = Only("whole"), ["bir-model 6.1"], ["StreamTranspose"];
+        stream_transpose_tiles: Only = Only("whole"), ["opcodes 3"], ["StreamTranspose"];
         /// An instruction reads its operands before it writes.
         overlap: Only = Only("reads_first"), ["D34"], ["*"];
         /// Destination row r of a replicate takes source row r mod rows, or r * rows / destination rows.
@@ -131,22 +131,22 @@ profile! {
         /// With oob_is_err false, elements of a scalar offset that leave their tensors are skipped, or a fault.
         scalar_offset_oob: OffsetPolicy = OffsetPolicy::Skip, ["D22"], ["DMACopy"];
         /// Run-time offsets count elements of the pattern's dtype, or bytes.
-        offset_unit: OffsetUnit = OffsetUnit::Element, ["bir-json 6.4", "bir-model 7"], ["*"];
+        offset_unit: OffsetUnit = OffsetUnit::Element, ["bir-json 6.4"], ["*"];
         /// One number of addrs is the tile; of another length than the rank, the first is the block and the last the tile.
         tile_address: Only = Only("last"), ["bir-json 6.2"], ["*"];
         /// Addresses for 64-bit indices carry 0x100000000 on top.
-        address_bias: Only = Only("0x100000000"), ["bir-model 7"],
+        address_bias: Only = Only("0x100000000"), ["opcodes 13"],
             ["ReadVarAddr", "IndirectLoad", "IndirectSave", "IndirectSaveAccumulate"];
         /// IndirectSaveAccumulate finds its destination in its first output when there is one.
-        save_accumulate_operands: Only = Only("outs_first"), ["bir-model 7"], ["IndirectSaveAccumulate"];
+        save_accumulate_operands: Only = Only("outs_first"), ["opcodes 13"], ["IndirectSaveAccumulate"];
         /// DRAM through a register pattern: refused but for four opcodes, or allowed.
         dram_by_register: Guard = Guard::Refuse, ["D47"], ["*"];
         /// PSUM patterns across a bank: refused, or allowed.
         psum_multibank: Guard = Guard::Refuse, ["D47"], ["*"];
         /// The k-th receive of a pair of ranks matches its k-th send.
-        send_receive: Only = Only("kth_use"), ["bir-model 7"], ["CollectiveSend", "CollectiveRecv"];
+        send_receive: Only = Only("kth_use"), ["opcodes 13"], ["CollectiveSend", "CollectiveRecv"];
         /// Collective kind 8 copies.
-        collective_kind_8: Only = Only("copy"), ["bir-model 7"], ["CollectiveCompute"];
+        collective_kind_8: Only = Only("copy"), ["opcodes 13"], ["CollectiveCompute"];
     }
     "matrix products" {
         /// A matrix product adds a * b with one rounding (fused) instead of two.
@@ -172,11 +172,11 @@ profile! {
         /// Without START and ACCUMULATE, marked elements are overwritten, or added to.
         psum_idle: PsumIdle = PsumIdle::Overwrite, ["matmul-mx 3.3", "matmul-mx 9"], ["Matmult", "MatmultSparse", "MatmultMx"];
         /// The function attribute that leaves accumulation to the machine is spelled auto_psum_accumulate.
-        psum_auto: Only = Only("auto_psum_accumulate"), ["bir-model 8"], ["Matmult", "MatmultSparse", "MatmultMx"];
+        psum_auto: Only = Only("auto_psum_accumulate"), ["opcodes 14"], ["Matmult", "MatmultSparse", "MatmultMx"];
         /// start_tensor_calc and stop_tensor_calc stand for the flag byte when it is missing.
-        psum_flag_spelling: Only = Only("both"), ["bir-model 6.5"], ["Matmult", "MatmultSparse", "MatmultMx"];
+        psum_flag_spelling: Only = Only("both"), ["bir-json 5.1"], ["Matmult", "MatmultSparse", "MatmultMx"];
         /// A PSUM address contains its bank when it is a bank or more, always, or never.
-        psum_address: PsumAddress = PsumAddress::BySize, ["bir-model 4.1"], ["*"];
+        psum_address: PsumAddress = PsumAddress::BySize, ["bir-json 4.2"], ["*"];
         /// MX blocks are scaled by one binade more, so that quantising never saturates.
         mx_alternative_emax: bool = false, device true, ["matmul-mx 5.2"], ["QuantizeMx"];
         /// The scale byte of an MX block is at least 1, also for a block of zeros.
@@ -197,21 +197,21 @@ profile! {
         /// Scale and alpha in memory are one element per partition.
         activation_operands: Only = Only("per_partition"), ["activation 10"], ["Activation"];
         /// The keys scale and alpha serve where the operand is missing; a missing bias is 0.
-        activation_keys: Only = Only("when_missing"), ["bir-model 6.3"], ["Activation"];
+        activation_keys: Only = Only("when_missing"), ["opcodes 5"], ["Activation"];
         /// A NaN goes through the tables with its bits.
         pwp_nan: Only = Only("by_bits"), ["activation 10"], ["Activation"];
         /// Dropout in keep mode drops the element whose draw equals the threshold, or keeps it.
         dropout_tie: DropoutTie = DropoutTie::Drop, device DropoutTie::Keep, ["D38", "activation 6"], ["Dropout"];
         /// Dropout draws from XORWOW states made of the seed operand, without rescaling.
-        dropout_stream: Only = Only("xorwow"), ["D38", "activation 6", "activation 10", "bir-model 7"], ["Dropout"];
+        dropout_stream: Only = Only("xorwow"), ["D38", "activation 6", "activation 10"], ["Dropout"];
         /// DveReadAccumulator writes the accumulator in float32, negated when asked for.
-        dve_accumulator: Only = Only("float32"), ["bir-model 7"], ["DveReadAccumulator"];
+        dve_accumulator: Only = Only("float32"), ["opcodes 13"], ["DveReadAccumulator"];
     }
     "random numbers" {
         /// Narrow elements of a random Memset take the low or the high half of a 64-bit draw.
         memset_random: DrawHalf = DrawHalf::Low, ["D7"], ["Memset"];
         /// Rand reads its generator from fixed words of the partition's state; its key, parameters and steps are not read.
-        rand_words: Only = Only("fixed"), ["D8", "bir-model 7", "activation 7.3"], ["Rand"];
+        rand_words: Only = Only("fixed"), ["D8", "opcodes 13", "activation 7.3"], ["Rand"];
         /// An LFSR state of zero becomes one, or stays zero.
         lfsr_zero: LfsrZero = LfsrZero::One, ["D8"], ["Rand"];
         /// Column c of Rand2 draws from generator c mod 4, or from generator 4 c / columns.
@@ -246,13 +246,13 @@ profile! {
         /// Branches compare dtypes up to float32, or all of them.
         branch_dtypes: BranchDtypes = BranchDtypes::ToFloat32, ["D44"], ["CompareAndBranch"];
         /// A branch without an engine runs on all of them.
-        unassigned_branch: Only = Only("all_engines"), ["bir-model 6.9"], ["CompareAndBranch", "UnconditionalBranch"];
+        unassigned_branch: Only = Only("all_engines"), ["opcodes 11"], ["CompareAndBranch", "UnconditionalBranch"];
         /// Physical registers start as all ones, or as zero.
         register_start: RegisterStart = RegisterStart::Ones, ["D48"], ["*"];
         /// An engine has 64 physical registers.
-        physical_registers: Only = Only("64"), ["bir-model 3"], ["*"];
+        physical_registers: Only = Only("64"), ["machine 3"], ["*"];
         /// There is one instance of each engine.
-        engine_instances: Only = Only("one"), ["bir-model 2.1"], ["*"];
+        engine_instances: Only = Only("one"), ["machine 1"], ["*"];
         /// Predicates are {op, ex} records; an instruction runs when all of them hold.
         predicates: Only = Only("op_and_expression"), ["bir-json 7.3"], ["*"];
     }
@@ -276,7 +276,7 @@ profile! {
         /// An external kernel gets its JSON configuration as argument and runs in a fresh folder.
         external_hand_over: Only = Only("argument"), ["D49"], ["CustomOp", "BIRKernel"];
         /// DevicePrint changes no state and prints to the run's output.
-        device_print: Only = Only("print"), ["bir-model 7"], ["DevicePrint"];
+        device_print: Only = Only("print"), ["opcodes 12"], ["DevicePrint"];
         /// Tensor names on the command line are those of locations or, when unique, of sets; or of locations only.
         tensor_names: TensorNames = TensorNames::LocationOrSet, ["D27"], [];
         /// Side files of written tensors carry the ml_dtypes or the BIR spelling of the dtype.
@@ -306,6 +306,6 @@ profile! {
         /// A tensor map has partition_offset and free_offset for each tensor; other keys are not written.
         tensor_map_keys: Only = Only("offsets"), ["bir-json 12"], [];
         /// The dtype bool is uint8.
-        json_bool: Only = Only("uint8"), ["bir-model 2.2"], [];
+        json_bool: Only = Only("uint8"), ["numerics 1.1"], [];
     }
 }

@@ -69,7 +69,7 @@ pub struct FieldInfo {
     pub name: &'static str,
     /// Part of the simulator it belongs to.
     pub topic: &'static str,
-    /// Rulings (`D4`) and spec sections (`alu-ops 2.1`) behind it.
+    /// Rulings (`D4`) and sections of the pages in `engine/docs` (`alu 2.1`) that it decides.
     pub sources: &'static [&'static str],
     /// Opcodes whose results depend on it; `*` for all, empty for what is no instruction.
     pub opcodes: &'static [&'static str],

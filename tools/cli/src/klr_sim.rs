@@ -1,4 +1,4 @@
-//! `nki_klr_sim`: the reference tool's flags (`klr-to-bir.md` 5.2), translated to those of `birsim run`.
+//! `nki_klr_sim`: the reference tool's flags (`klr.md` 9.1), translated to those of `birsim run`.
 
 use crate::args::{Cli, Command};
 use crate::program::{Kind, Source};

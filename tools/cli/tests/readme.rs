@@ -79,7 +79,7 @@ fn the_table_of_abstract_operators_is_complete() {
     let rows: Vec<&str> = text[from..].lines().skip(2).take_while(|l| l.starts_with("| ")).collect();
     let mut names: Vec<&str> = rows.iter().flat_map(|r| r.split('|').nth(1).unwrap().trim().split(", ")).collect();
     names.sort_unstable();
-    // The kinds that the reference refuses (`klr-to-bir.md` 1.4).
+    // The kinds that the reference refuses (`klr.md` 3.1).
     let mut refused = [
         "activate",
         "affineSelect",

@@ -5,7 +5,7 @@ use crate::read::Reader;
 use crate::write::Writer;
 use birsim_kernels::Result;
 
-/// A type with a serialized form (`klr-format.md` 1.3 and 1.4).
+/// A type with a serialized form (`klr.md` 1.3 and 1.4).
 pub(crate) trait Wire: Sized {
     /// Decodes one value.
     fn read(r: &mut Reader<'_>) -> Result<Self>;
@@ -50,7 +50,7 @@ macro_rules! klr_name {
 }
 
 /// Declares a record: type tag, then fields `name "klrName": Type`. A field marked `= value` is missing from the
-/// short form that older layouts write (`klr-format.md` 4.3), which then takes that value; all such fields of a
+/// short form that older layouts write (`klr.md` 4), which then takes that value; all such fields of a
 /// record are there, or none.
 macro_rules! record {
     ($(#[$meta:meta])* $name:ident = $tag:literal {

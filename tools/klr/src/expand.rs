@@ -1,5 +1,5 @@
 //! Expansion of embedded kernels: an NKIKLIRKernel becomes an NKIKernel that calls the kernel's function
-//! (`klr-to-bir.md` 1.7).
+//! (`klr.md` 7).
 
 use crate::ast::{Contents, Program};
 use crate::lower::{LowerOptions, lower};

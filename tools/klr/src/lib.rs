@@ -1,7 +1,7 @@
 //! KLR ("Kernel Language Representation") front end: typed tree, reader, writer, listing and lowering to BIR.
 //!
 //! A file is read with [`read`], printed with [`inspect()`], and written in the head `lnc` layout with
-//! [`write()`]. Byte layout: `klr-format.md`.
+//! [`write()`]. Byte layout: `klr.md`.
 
 #[macro_use]
 mod codec;

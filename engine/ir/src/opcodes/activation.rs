@@ -26,7 +26,7 @@ rows! {
         act_func_set_id: Ty::I64 => Def::Required;
     }
     ActivationReadAccumulator = 101, Kernel, [Activation], [] => ["out"], Exact, "activation 1.4" {}
-    DveReadAccumulator = 102, Kernel, [Dve], [] => ["out"], Approximate, "activation 1.4; bir-model 7" {
+    DveReadAccumulator = 102, Kernel, [Dve], [] => ["out"], Approximate, "activation 1.4; opcodes 13" {
         negated: Ty::Bool => Def::Bool(false);
     }
     Exponential = 103, Kernel, [Dve], ["in", "row_max:air?", "more:air*"] => ["out", "accumulated?"], Exact,

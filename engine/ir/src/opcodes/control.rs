@@ -5,22 +5,22 @@ use crate::{BranchCompare, BranchHintKind};
 use birsim_kernels::Named;
 
 rows! {
-    Terminator = 77, Abstract, [], [] => [], Unsupported, "bir-model 1" {}
-    CompareAndBranch = 78, Kernel, [All], ["a:ir", "b:ir"] => [], Exact, "bir-model 6.9; ruling D44" {
+    Terminator = 77, Abstract, [], [] => [], Unsupported, "opcodes 1" {}
+    CompareAndBranch = 78, Kernel, [All], ["a:ir", "b:ir"] => [], Exact, "opcodes 11; ruling D44" {
         comp_op: Ty::Enum(BranchCompare::DEF) => Def::Required;
         on_true: Ty::Str => Def::Absent;
         on_false: Ty::Str => Def::Absent;
     }
-    UnconditionalBranch = 79, Kernel, [All], [] => [], Exact, "bir-model 6.9" {
+    UnconditionalBranch = 79, Kernel, [All], [] => [], Exact, "opcodes 11" {
         target: Ty::Str => Def::Absent;
     }
-    BranchHint = 80, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9" {
+    BranchHint = 80, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "opcodes 11" {
         hint: Ty::Enum(BranchHintKind::DEF) => Def::Absent;
         associate_branch: Ty::Str => Def::Absent;
     }
-    Return = 81, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9; ruling D41" {}
-    Exit = 82, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9; ruling D20" {}
-    Break = 83, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9; ruling D19" {}
+    Return = 81, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "opcodes 11; ruling D41" {}
+    Exit = 82, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "opcodes 11; ruling D20" {}
+    Break = 83, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "opcodes 11; ruling D19" {}
     Call = 84, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-json 10; ruling D45" {
         target: Ty::Str => Def::Absent;
         arguments: Ty::Map => Def::Absent;

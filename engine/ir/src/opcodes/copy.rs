@@ -5,34 +5,34 @@ use crate::{DmaQosClass, MemsetMode};
 use birsim_kernels::Named;
 
 rows! {
-    Generic = 0, Abstract, [], [] => [], Unsupported, "bir-model 1" {}
-    GenericCopy = 1, Kernel, [Pool, Activation, Dve], ["in:ai"] => ["out"], Exact, "bir-model 6.1; numerics 2" {
+    Generic = 0, Abstract, [], [] => [], Unsupported, "opcodes 1" {}
+    GenericCopy = 1, Kernel, [Pool, Activation, Dve], ["in:ai"] => ["out"], Exact, "opcodes 3; numerics 2" {
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
-    GenericRelu = 2, Skipped, [], ["in:ai"] => ["out"], Skipped, "bir-model 6.1" {}
-    AbstractCopy = 3, Kernel, [Pool, Activation, Dve], ["in:ai"] => ["out"], Exact, "bir-model 6.1; numerics 2" {
+    GenericRelu = 2, Skipped, [], ["in:ai"] => ["out"], Skipped, "opcodes 3" {}
+    AbstractCopy = 3, Kernel, [Pool, Activation, Dve], ["in:ai"] => ["out"], Exact, "opcodes 3; numerics 2" {
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
-    Memset = 10, Kernel, [Dve, Pool], [] => ["out"], Exact, "bir-model 6.1; ruling D7" {
+    Memset = 10, Kernel, [Dve, Pool], [] => ["out"], Exact, "opcodes 3; ruling D7" {
         mode: Ty::Enum(MemsetMode::DEF) => Def::Required;
         constant: Ty::Bits => Def::Required;
     }
-    TensorCopy = 23, Kernel, [Dve, Pool, Activation], ["in:ai"] => ["out"], Exact, "bir-model 6.1; numerics 2" {
+    TensorCopy = 23, Kernel, [Dve, Pool, Activation], ["in:ai"] => ["out"], Exact, "opcodes 3; numerics 2" {
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     TensorCopyDynamicSrc = 24, Kernel, [Dve, Pool, Activation], ["in", "offset:air?"] => ["out"], Approximate,
-        "bir-model 7" {
+        "opcodes 13" {
         scale: Ty::U32 => Def::Absent;
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     TensorCopyDynamicDst = 25, Kernel, [Dve, Pool, Activation], ["in", "offset:air?"] => ["out"], Approximate,
-        "bir-model 7" {
+        "opcodes 13" {
         scale: Ty::U32 => Def::Absent;
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
-    StreamShuffle = 39, Kernel, [Dve], ["in"] => ["out"], Exact, "bir-model 6.1" {
+    StreamShuffle = 39, Kernel, [Dve], ["in"] => ["out"], Exact, "opcodes 3" {
         mask: Ty::Ints => Def::Required;
     }
-    StreamTranspose = 40, Kernel, [Dve], ["in"] => ["out"], Exact, "bir-model 6.1",
+    StreamTranspose = 40, Kernel, [Dve], ["in"] => ["out"], Exact, "opcodes 3",
         partial "inputs above 32 x 32 that are not whole tiles: the published index formula leaves the result" {}
 }

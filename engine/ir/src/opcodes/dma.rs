@@ -21,16 +21,16 @@ macro_rules! dma_rows {
 pub(super) use dma_rows;
 
 dma_rows! {
-    DMA = 18, Abstract, [], [] => [], Unsupported, "bir-model 1" {}
-    Load = 19, Kernel, [Dma, Sp], ["in"] => ["out"], Exact, "bir-model 6.7" {
+    DMA = 18, Abstract, [], [] => [], Unsupported, "opcodes 1" {}
+    Load = 19, Kernel, [Dma, Sp], ["in"] => ["out"], Exact, "opcodes 9" {
         can_read_uninit: Ty::Bool => Def::Bool(false);
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
-    Save = 22, Kernel, [Dma], ["in"] => ["out"], Exact, "bir-model 6.7" {
+    Save = 22, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 9" {
         can_read_uninit: Ty::Bool => Def::Bool(false);
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
-    DMACopy = 32, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "bir-model 6.7; rulings D15, D16, D22",
+    DMACopy = 32, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "opcodes 9; rulings D15, D16, D22",
         partial "index vectors on both sides, on another axis than W, and sums that skip elements are not described" {
         mode: Ty::Enum(CopyMode::DEF) => Def::Enum(0);
         oob_is_err: Ty::Bool => Def::Bool(true);
@@ -44,31 +44,31 @@ dma_rows! {
         use_gpsimd_dma: Ty::Bool => Def::Bool(false);
     }
     ReadVarAddr = 41, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in"] => ["out:ar"], Approximate,
-        "bir-model 7" {}
+        "opcodes 13" {}
     DMATrigger = 67, Kernel, [Dma], ["any:air*"] => ["any:ar*"], Exact, "bir-json 10" {
         dma_blocks: Ty::Strs => Def::Absent;
     }
     @plain {
-        GPSIMDSB2SB = 33, Kernel, [Pool], ["in"] => ["out"], Approximate, "bir-model 6.7",
+        GPSIMDSB2SB = 33, Kernel, [Pool], ["in"] => ["out"], Approximate, "opcodes 9",
             partial "machine-dependent: the exchange needs the partner core in the run" {}
-        DMADescriptor = 68, Abstract, [], [] => [], Unsupported, "bir-model 1" {
+        DMADescriptor = 68, Abstract, [], [] => [], Unsupported, "opcodes 1" {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }
-        DMADescriptorCopy = 69, Kernel, [Dma], ["in"] => ["out"], Exact, "bir-model 6.7" {
+        DMADescriptorCopy = 69, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 9" {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
             can_read_uninit: Ty::Bool => Def::Bool(false);
         }
-        DMADescriptorCCE = 70, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "bir-model 6.7; ruling D15" {
+        DMADescriptorCCE = 70, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "opcodes 9; ruling D15" {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
             constants: Ty::Floats => Def::Absent;
             op: Ty::Enum(AluOp::DEF) => Def::Enum(0);
         }
-        DMADescriptorTranspose = 71, Kernel, [Dma], ["in"] => ["out"], Exact, "bir-model 2.5, 6.7" {
+        DMADescriptorTranspose = 71, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 2.2, 9" {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
             transpose_op: Ty::Enum(TransposeOp::DEF) => Def::Enum(0);
             can_read_uninit: Ty::Bool => Def::Bool(false);
         }
-        DMADescriptorReplicate = 72, Kernel, [Dma], ["in"] => ["out"], Exact, "bir-model 6.7; ruling D16" {
+        DMADescriptorReplicate = 72, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 9; ruling D16" {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }
         DMABlock = 107, Kernel, [Dma], [] => [], Exact, "bir-json 10" {

@@ -5,7 +5,7 @@ use crate::{AddressRotationScope, DebugBuffer, InstSyncType, KernelSource};
 use birsim_kernels::Named;
 
 rows! {
-    CustomOp = 53, Kernel, [Pool], ["in:air*"] => ["out:ar*"], Approximate, "bir-model 6.10; ruling D49" {
+    CustomOp = 53, Kernel, [Pool], ["in:air*"] => ["out:ar*"], Approximate, "opcodes 12; ruling D49" {
         opFunctionName: Ty::Str => Def::Str("");
         opLibFile: Ty::Str => Def::Str("");
         ulib_to_ucode_version: Ty::Str => Def::Str("");
@@ -14,7 +14,7 @@ rows! {
         srcsShape: Ty::Groups => Def::Absent;
         dstsShape: Ty::Groups => Def::Absent;
     }
-    BIRKernel = 54, Kernel, [All], ["in:air*"] => ["out:ar*"], Approximate, "bir-model 6.10; ruling D49" {
+    BIRKernel = 54, Kernel, [All], ["in:air*"] => ["out:ar*"], Approximate, "opcodes 12; ruling D49" {
         kernel_name: Ty::Str => Def::Str("");
         srcs_shape: Ty::Groups => Def::Absent;
         dsts_shape: Ty::Groups => Def::Absent;
@@ -32,7 +32,7 @@ rows! {
         output_layout: Ty::I64 => Def::Int(0);
         lower_bound: Ty::Float => Def::Float(0.0);
     }
-    NKIKernel = 55, Kernel, [All], ["in:air*"] => ["out:ar*"], Exact, "bir-model 6.10" {
+    NKIKernel = 55, Kernel, [All], ["in:air*"] => ["out:ar*"], Exact, "opcodes 12" {
         func: Ty::Str => Def::Required;
         func_args: Ty::Map => Def::Absent;
         func_outs: Ty::Map => Def::Absent;
@@ -41,7 +41,7 @@ rows! {
         address_rotation_scope_val: Ty::Enum(AddressRotationScope::DEF) => Def::Enum(0);
         kernel_source_val: Ty::Enum(KernelSource::DEF) => Def::Enum(0);
     }
-    NKIKLIRKernel = 56, Skipped, [All], ["in:air*"] => ["out:ar*"], Skipped, "bir-model 6.10" {
+    NKIKLIRKernel = 56, Skipped, [All], ["in:air*"] => ["out:ar*"], Skipped, "opcodes 12" {
         klir_binary: Ty::Str => Def::Str("");
         kernel_format: Ty::Str => Def::Str("");
         nki_binary_version_identifier: Ty::Str => Def::Str("");
@@ -52,12 +52,12 @@ rows! {
         psum_buf_shape: Ty::Json => Def::Absent;
         address_rotation_scope_val: Ty::Enum(AddressRotationScope::DEF) => Def::Enum(0);
     }
-    DevicePrint = 57, Kernel, [Pool], ["in"] => ["any:ar*"], Approximate, "bir-model 7" {
+    DevicePrint = 57, Kernel, [Pool], ["in"] => ["any:ar*"], Approximate, "opcodes 12" {
         prefix: Ty::Str => Def::Str("");
         output_buffer: Ty::Enum(DebugBuffer::DEF) => Def::Enum(0);
     }
     InlineASMBytes = 93, Skipped, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["any:ar*"], Skipped,
-        "bir-model 6.10" {
+        "opcodes 12" {
         asm_bytes: Ty::Json => Def::Absent;
         sync_type: Ty::Enum(InstSyncType::DEF) => Def::Absent;
         latency_estimate: Ty::I64 => Def::Int(0);

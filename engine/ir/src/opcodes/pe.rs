@@ -30,7 +30,7 @@ macro_rules! matmul_rows {
 }
 
 matmul_rows! {
-    MatmultBase = 7, Abstract, [], [] => [], Unsupported, "bir-model 1" {}
+    MatmultBase = 7, Abstract, [], [] => [], Unsupported, "opcodes 1" {}
     Matmult = 8, Kernel, [Pe], ["ifmap", "weights"] => ["out"], Exact, "matmul-mx 2, 3",
         partial "replication other than the default and DoubleRowSwInterleave have no published index maths (ruling D50)" {}
     MatmultSparse = 9, Kernel, [Pe], ["ifmap", "weights", "tags"] => ["out"], Approximate, "matmul-mx 6",

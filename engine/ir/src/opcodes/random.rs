@@ -5,8 +5,8 @@ use crate::{Engine, RandomAlgorithm, RandomDistribution};
 use birsim_kernels::Named;
 
 rows! {
-    GetRandState = 58, Kernel, [Pool], [] => ["state"], Exact, "bir-model 6.6; ruling D37" {}
-    SetRandState = 59, Kernel, [Pool], ["seed:ai"] => [], Exact, "bir-model 6.6; rulings D10, D37" {
+    GetRandState = 58, Kernel, [Pool], [] => ["state"], Exact, "opcodes 8; ruling D37" {}
+    SetRandState = 59, Kernel, [Pool], ["seed:ai"] => [], Exact, "opcodes 8; rulings D10, D37" {
         rng_engine: Ty::Enum(Engine::DEF) => Def::Absent;
     }
     Rand = 60, Kernel, [Pool], [] => ["out"], Approximate, "activation 7; ruling D8" {
@@ -22,5 +22,5 @@ rows! {
     Rand2 = 97, Kernel, [Dve], ["min:air", "max:air"] => ["out"], Exact, "activation 7; rulings D9, D37" {}
     RandSetState = 98, Kernel, [Dve], ["state:ai"] => [], Exact, "rulings D31, D37" {}
     RandGetState = 99, Kernel, [Dve], [] => ["state"], Exact, "rulings D31, D37" {}
-    Rng = 100, Skipped, [], ["any:air*"] => ["out*"], Skipped, "bir-model 6.6" {}
+    Rng = 100, Skipped, [], ["any:air*"] => ["out*"], Skipped, "opcodes 8" {}
 }

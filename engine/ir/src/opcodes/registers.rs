@@ -6,12 +6,12 @@ use birsim_kernels::alu::AluOp;
 
 rows! {
     RegisterAlu = 73, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["a:ir", "b:ir?"] => ["out:r"], Approximate,
-        "alu-ops 6.12; ruling D46",
+        "alu 6.12; ruling D46",
         partial "arithmetic on float registers is not described" {
         op: Ty::Enum(AluOp::DEF) => Def::Required;
         is_64bit: Ty::Bool => Def::Bool(false);
     }
-    RegisterMove = 74, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["in:ir"] => ["out:r"], Exact, "bir-model 6.9" {}
-    TensorLoad = 75, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["in"] => ["out:r"], Exact, "bir-model 6.9" {}
-    TensorSave = 76, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["in:ir"] => ["out"], Exact, "bir-model 6.9" {}
+    RegisterMove = 74, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["in:ir"] => ["out:r"], Exact, "opcodes 11" {}
+    TensorLoad = 75, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["in"] => ["out:r"], Exact, "opcodes 11" {}
+    TensorSave = 76, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["in:ir"] => ["out"], Exact, "opcodes 11" {}
 }

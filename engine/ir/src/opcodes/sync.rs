@@ -5,31 +5,31 @@ use crate::{SemaphoreClearMode, TensorCompletionMode};
 use birsim_kernels::Named;
 
 rows! {
-    NoOp = 12, NoOp, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9" {}
+    NoOp = 12, NoOp, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["any:ar*"], Exact, "opcodes 11" {}
     EventSemaphore = 13, NoOp, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["any:ar*"], Exact,
-        "bir-model 6.9" {}
-    GroupResetSemaphores = 14, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9" {
+        "opcodes 11" {}
+    GroupResetSemaphores = 14, Kernel, [All], ["any:air*"] => ["any:ar*"], Exact, "opcodes 11" {
         mode: Ty::Enum(SemaphoreClearMode::DEF) => Def::Enum(0);
         sema_group: Ty::Ints => Def::Absent;
     }
-    AllEngineBarrier = 15, NoOp, [All], ["any:air*"] => ["any:ar*"], Exact, "bir-model 6.9" {}
-    Drain = 16, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["any:ar*"], Exact, "bir-model 7" {
+    AllEngineBarrier = 15, NoOp, [All], ["any:air*"] => ["any:ar*"], Exact, "opcodes 11" {}
+    Drain = 16, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["any:ar*"], Exact, "opcodes 11" {
         is_reset_sema: Ty::Bool => Def::Bool(false);
     }
-    Halt = 17, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["any:ar*"], Exact, "bir-model 7" {}
+    Halt = 17, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["any:ar*"], Exact, "opcodes 11" {}
     SwitchQueueInstance = 85, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["any:ar*"], Exact,
-        "bir-model 6.9" {
+        "opcodes 11" {
         queue: Ty::Str => Def::Absent;
         instance: Ty::Strs => Def::Absent;
         no_rearm: Ty::Bool => Def::Bool(false);
     }
     ResetQueueInstance = 86, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["any:ar*"], Exact,
-        "bir-model 6.9" {
+        "opcodes 11" {
         queue: Ty::Str => Def::Absent;
         instance: Ty::Strs => Def::Absent;
     }
     TensorCompletion = 94, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["any:ar*"], Exact,
-        "bir-model 7" {
+        "opcodes 11" {
         mode: Ty::Enum(TensorCompletionMode::DEF) => Def::Enum(0);
     }
 }

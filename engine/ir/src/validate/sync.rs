@@ -1,4 +1,4 @@
-//! Synchronisation records (`bir-model.md` 2.4, `bir-json.md` 8).
+//! Synchronisation records (`bir-json.md` 8).
 
 use super::{Slot, Walk};
 use crate::{Instruction, Queue, SyncKind, UpdateMode, WaitMode};

@@ -1,4 +1,4 @@
-//! CustomOp (53) and BIRKernel (54): one program outside computes them (seed 1, 6.1; ruling D49).
+//! CustomOp (53) and BIRKernel (54): one program outside computes them (`opcodes.md` 12; ruling D49).
 //!
 //! A fresh folder receives the inputs as `.npy` files and a JSON description; the program is started in it with the
 //! description as its only argument, without a shell and with bounded time; its results are read back and the folder is

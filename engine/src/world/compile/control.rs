@@ -228,7 +228,7 @@ impl Context<'_> {
         Ok(Control::Rewind { clear: clear.into(), triggers: triggers.into() })
     }
 
-    /// GroupResetSemaphores writes 0 to every listed semaphore, whatever its mode (seed 1, 5.1).
+    /// GroupResetSemaphores writes 0 to every listed semaphore, whatever its mode (`machine.md` 8).
     pub(super) fn group_reset(&self, i: &Instruction) -> Result<Control> {
         let mut clear = Vec::new();
         if let Some(Value::Ints(list)) = i.field("sema_group") {

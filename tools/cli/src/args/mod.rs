@@ -28,11 +28,11 @@ pub struct Cli {
 pub enum Command {
     /// Run a program, write its outputs, check them against goldens.
     Run(Box<Run>),
-    /// Say everything about a program that can be said without inputs.
+    /// Check a program without inputs, and report everything that is wrong with it.
     Validate(Validate),
-    /// Show tensors, blocks, opcode histogram, engines and listing of a program.
+    /// Show the tensors, blocks, opcode counts, engines and listing of a program.
     Inspect(Inspect),
-    /// Write a program as normalised BIR-JSON; a KLR kernel is lowered.
+    /// Write a program as normalised BIR-JSON; a KLR kernel is lowered to BIR first.
     Convert(Convert),
     /// Check one .npy file against another: exit 0 when they match, 1 when they differ.
     Compare(Compare),
@@ -42,7 +42,7 @@ pub enum Command {
     Explain(Explain),
 }
 
-/// How close outputs must be to their goldens.
+/// How far outputs may differ from their goldens.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ToleranceArgs {
     /// Relative tolerance as a fraction (0.01 accepts one percent).
@@ -54,10 +54,10 @@ pub struct ToleranceArgs {
     /// Relative tolerance in percent, and absolute tolerance. The default is 1.0,1e-05.
     #[arg(long, value_name = "PERCENT,ABS", num_args = 1, value_parser = tolerance_pair)]
     pub birsim_output_tolerance: Option<(f64, f64)>,
-    /// Compare NaN payloads and signs too, in exact checks.
+    /// Also compare the signs and payloads of NaN in exact checks.
     #[arg(long)]
     pub nan_bits: bool,
-    /// Compare tensors of different shape when they have equally many elements.
+    /// Compare tensors of different shapes when they have the same number of elements.
     #[arg(long, alias = "birsim-output-flatten")]
     pub flatten: bool,
 }
@@ -65,11 +65,11 @@ pub struct ToleranceArgs {
 /// When to show progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Progress {
-    /// On a terminal, once a run takes longer than a moment.
+    /// On a terminal, once a run takes longer than a second or so.
     Auto,
     /// From the start.
     Always,
-    /// Not at all.
+    /// Never.
     Never,
 }
 
@@ -80,16 +80,16 @@ pub enum MemModeArg {
     Auto,
     /// Every location has its own memory.
     Symbolic,
-    /// Locations lie at their addresses, and overlaps are real.
+    /// Locations share SBUF, PSUM and DRAM at their addresses, so overlaps are real.
     Physical,
 }
 
 /// Orders of execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OrderArg {
-    /// By semaphores where a function has them, else in program order.
+    /// By engine queues in functions that use semaphores or events, else in program order.
     Auto,
-    /// One queue per engine, held together by semaphores and events.
+    /// One queue per engine; semaphores and events order the engines.
     Sync,
     /// In list order; waits and updates are ignored.
     Program,
@@ -98,18 +98,18 @@ pub enum OrderArg {
 /// Schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScheduleArg {
-    /// Engines issue several instructions at a time; same results for every program without a data race.
+    /// An engine issues several instructions at a time. Programs without a data race give the same results as in `reference`.
     Window,
-    /// One instruction per tick, engines in turn.
+    /// One instruction per tick; engines take turns.
     Reference,
 }
 
 /// Named sets of choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProfileArg {
-    /// The documented reference simulator.
+    /// The documented behaviour of the reference simulator.
     Reference,
-    /// Public device documentation, where it differs.
+    /// The documented behaviour of the device where it differs from the reference.
     Device,
 }
 
@@ -133,23 +133,23 @@ pub struct Run {
     /// Bind an input to a .npy file; may be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = named_file, help_heading = "Inputs")]
     pub input: Vec<(String, PathBuf)>,
-    /// Bind inputs in the order the program declares them.
+    /// Bind files to inputs in the order in which the program declares them.
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', help_heading = "Inputs")]
     pub input_files: Vec<PathBuf>,
     /// Bind every input found as NAME.npy in a folder, or as NAME in an .npz archive.
     #[arg(long, value_name = "DIR|X.npz", help_heading = "Inputs")]
     pub inputs: Option<PathBuf>,
-    /// Folder that constants and other files named by the program are looked for first.
+    /// Look first in this folder for constants and other files that the program names.
     #[arg(long, value_name = "DIR", help_heading = "Inputs")]
     pub constants: Option<PathBuf>,
-    /// Fill inputs that nothing else binds with reproducible values.
+    /// Fill inputs that have no file with random values; the same seed gives the same values.
     #[arg(long, value_name = "SEED", help_heading = "Inputs")]
     pub random_inputs: Option<u64>,
 
     /// Check an output against a .npy file; may be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = named_file, help_heading = "Goldens")]
     pub golden: Vec<(String, PathBuf)>,
-    /// Goldens in the order the program declares its outputs.
+    /// Check outputs against files in the order in which the program declares its outputs.
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', help_heading = "Goldens")]
     pub output_files: Vec<PathBuf>,
     /// Check every output found as NAME.npy in a folder, or as NAME in an .npz archive.
@@ -158,10 +158,10 @@ pub struct Run {
     #[command(flatten, next_help_heading = "Goldens")]
     #[allow(missing_docs)]
     pub tolerance: ToleranceArgs,
-    /// Report mismatches, but exit 0.
+    /// Report mismatches, but exit with code 0.
     #[arg(long, alias = "ignore-mismatch-error", help_heading = "Goldens")]
     pub ignore_mismatch: bool,
-    /// An output that holds a NaN or an infinity is a fault.
+    /// Treat a NaN or an infinity in an output as a fault.
     #[arg(long, alias = "check-inst-output-NaN", help_heading = "Goldens")]
     pub check_nan: bool,
 
@@ -171,21 +171,21 @@ pub struct Run {
     /// Write a machine-readable report.
     #[arg(long, value_name = "FILE.json", help_heading = "Outputs")]
     pub report: Option<PathBuf>,
-    /// Write the verdict as JUnit XML.
+    /// Write the result as JUnit XML.
     #[arg(long, value_name = "FILE.xml", help_heading = "Outputs")]
     pub junit: Option<PathBuf>,
-    /// Write any tensor as it is after the run or behind the last execution of an instruction, also after a fault; the
-    /// default file is NAME-dump.npy in the output folder.
+    /// Write any tensor as it is after the run, or after the last (or N-th) execution of an instruction; also after a
+    /// fault. The default file is NAME-dump.npy in the output folder.
     #[arg(long, value_name = "TENSOR[@INSTRUCTION[#N]][=FILE]", value_parser = dump_point, help_heading = "Outputs")]
     pub dump: Vec<DumpPoint>,
     /// Write one JSON line per executed instruction: tick, engine, instruction, hash of its outputs.
     #[arg(long, value_name = "FILE.jsonl", help_heading = "Outputs")]
     pub trace: Option<PathBuf>,
-    /// Compare with a trace that was written before, and name the first instruction that differs.
+    /// Compare with an earlier trace, and name the first instruction that differs.
     #[arg(long, value_name = "FILE.jsonl", help_heading = "Goldens")]
     pub golden_trace: Option<PathBuf>,
     /// Look for uninit, nan, nan-write, write-only, pinned, race; a finding is a fault.
-    #[arg(long, value_name = "C,C,..", value_delimiter = ',', value_parser = check, help_heading = "Goldens")]
+    #[arg(long, value_name = "C,C,..", value_delimiter = ',', value_parser = check, help_heading = "Checks")]
     pub check: Vec<Check>,
     /// Print nothing but errors.
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Outputs")]
@@ -200,25 +200,25 @@ pub struct Run {
     /// Machine: inf1, trn1 (sunda, inf2), trn2 (gen3, cayman), trn3 (core_v4). Default: the program's, else trn2.
     #[arg(long, value_name = "T", value_parser = target, help_heading = "Machine")]
     pub target: Option<Target>,
-    /// Where locations lie.
+    /// Whether each location has memory of its own, or all share the machine's memories.
     #[arg(long, value_enum, default_value = "auto", value_name = "MODE", help_heading = "Machine")]
     pub mem_mode: MemModeArg,
-    /// What decides the order of instructions.
+    /// What orders the instructions.
     #[arg(long, value_enum, default_value = "auto", value_name = "ORDER", help_heading = "Machine")]
     pub order: OrderArg,
-    /// Who issues when.
+    /// In which order engines issue instructions that are ready.
     #[arg(long, value_enum, default_value = "window", value_name = "S", help_heading = "Machine")]
     pub schedule: ScheduleArg,
-    /// One instruction per tick, engine picked at random among the runnable ones: shows races.
+    /// Issue one instruction per tick, from a random engine among those that are ready. Shows data races.
     #[arg(long, value_name = "N", conflicts_with = "schedule", help_heading = "Machine")]
     pub schedule_seed: Option<u64>,
-    /// Preset of the choices the documents leave open.
+    /// Preset for choices that public documents leave open.
     #[arg(long, value_enum, default_value = "reference", value_name = "P", help_heading = "Machine")]
     pub profile: ProfileArg,
-    /// Change one choice; list them with `birsim ops --fidelity`.
+    /// Change one of these choices; `birsim ops --fidelity` lists them.
     #[arg(long, value_name = "FIELD=VALUE", value_parser = named_value, help_heading = "Machine")]
     pub set: Vec<(String, String)>,
-    /// Evaluate activation functions with the piecewise tables of this folder, where it has one.
+    /// Evaluate activation functions with the tables in this folder, where it has one for the function.
     #[arg(long, value_name = "DIR", help_heading = "Machine")]
     pub pwp_tables: Option<PathBuf>,
     /// Places of SBUF and PSUM tensors: {"TENSOR": {"partition_offset": P, "free_offset": F}}.
@@ -227,29 +227,30 @@ pub struct Run {
     /// The only program that CustomOp and BIRKernel may start; it gets a JSON description as its argument.
     #[arg(long, value_name = "PATH", help_heading = "Machine")]
     pub allow_external_kernels: Option<PathBuf>,
-    /// What bytes of never-written memory hold, in place of 0xFF. With several values the program runs with each, and an
+    /// Value of bytes that were never written, instead of 0xFF. With several values the program runs once with each; an
     /// output that differs depends on uninitialised memory, which is a fault.
     #[arg(long, value_name = "BYTE,..", value_delimiter = ',', value_parser = byte, help_heading = "Machine")]
     pub fill: Vec<u8>,
-    /// Leftovers of the sync protocol and misaligned tensors are faults.
+    /// Treat semaphores left non-zero, misaligned tensors and other doubtful points as faults.
     #[arg(long, help_heading = "Machine")]
     pub strict: bool,
     /// Lower abstract KLR operators, which the reference compiler refuses, where they have a definite nearest BIR form.
     #[arg(long, help_heading = "Machine")]
     pub accept_abstract: bool,
-    /// Print after every write of a KLR kernel to elements that are not 32 bits wide: type, shape, first and last rows.
+    /// Print after every write of a KLR kernel to elements that are not 32 bits wide: type, shape, first and last rows and
+    /// columns.
     #[arg(long, help_heading = "Outputs")]
     pub device_dump: bool,
-    /// Print whole tensors where a program prints.
+    /// Print whole tensors when a program prints, not just their first and last rows.
     #[arg(long, help_heading = "Outputs")]
     pub device_print_full: bool,
     /// What happens at the instructions that the documented simulator skips.
     #[arg(long, value_enum, default_value = "skip", value_name = "DO", help_heading = "Machine")]
     pub unsupported: UnsupportedArg,
-    /// Seed of the host random generator, in place of 42.
+    /// Seed of the host's random generator; 42 by default.
     #[arg(long, value_name = "N", help_heading = "Machine")]
     pub seed: Option<u64>,
-    /// Threads of the kernels; results do not depend on it.
+    /// Number of threads; results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Machine")]
     pub threads: Option<u16>,
 
@@ -308,7 +309,7 @@ pub struct Convert {
     /// Lower abstract KLR operators, which the reference compiler refuses, where they have a definite nearest BIR form.
     #[arg(long)]
     pub accept_abstract: bool,
-    /// Write the module of this core only, to the file as it is named.
+    /// Write only the module of core K, to the file that -o names.
     #[arg(long, value_name = "K")]
     pub core: Option<usize>,
     /// Replace each NKIKLIRKernel by a call of its kernel, read from the file it names in the folder of the program.
@@ -325,7 +326,7 @@ pub struct Compare {
     /// Golden tensor file.
     #[arg(value_name = "B.npy")]
     pub want: PathBuf,
-    /// Element type of raw-bit files; without it the side file FILE.npy.meta is asked.
+    /// Element type of files that hold raw bits; by default the side file FILE.npy.meta says it.
     #[arg(long, value_name = "DTYPE", value_parser = dtype)]
     pub dtype: Option<Dtype>,
     #[command(flatten)]
@@ -339,7 +340,7 @@ pub struct Ops {
     /// One JSON array instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Also tell for every opcode how faithful it is and what the documents leave open, and list the choices.
+    /// Also show for every opcode how faithful it is and what public documents leave open, and list the choices.
     #[arg(long)]
     pub fidelity: bool,
 }

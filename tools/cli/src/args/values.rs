@@ -17,9 +17,9 @@ pub(super) fn named_file(text: &str) -> Result<(String, PathBuf), String> {
 pub struct DumpPoint {
     /// Tensor.
     pub tensor: String,
-    /// Behind this instruction; at the end without one.
+    /// Dumped after this instruction; without one, at the end of the run.
     pub instruction: Option<String>,
-    /// File; a name in the output folder without one.
+    /// File; without one, a name in the output folder.
     pub file: Option<PathBuf>,
 }
 

@@ -70,7 +70,7 @@ fn json_row(row: &Row) -> Value {
 
 fn table() -> String {
     let mut text =
-        format!("{:>3}  {:<28} {:<13} {:<12} {:<11}  {}\n", "IT", "name", "class", "implemented", "fidelity", "spec");
+        format!("{:>3}  {:<28} {:<13} {:<12} {:<11}  {}\n", "IT", "name", "class", "implemented", "fidelity", "rules");
     for row in Opcode::all().map(Opcode::row) {
         let done = match implemented(row) {
             Value::Bool(true) => "yes",

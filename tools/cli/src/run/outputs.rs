@@ -62,7 +62,7 @@ fn check(
         .map_err(|e| e.at(|p| p.tensor = Some(decl.name.clone())))
 }
 
-/// The reference's sanity check of outputs (`klr-to-bir.md` 5.2).
+/// The reference's sanity check of outputs (`klr.md` 9.1).
 fn check_nan(decl: &Decl, bytes: &[u8]) -> Result<()> {
     if decl.dtype.is_integer() || decl.dtype == Dtype::Float8E8m0fnu {
         return Ok(());

@@ -128,7 +128,7 @@ impl Plan {
     }
 }
 
-/// What an input is called whose output has its name and its storage (`klr-to-bir.md` 5.5).
+/// What an input is called whose output has its name and its storage (`klr.md` 9.2).
 const ALIASED: &str = ".must_alias_input";
 
 /// The tensor of this name; where an output has the name of its input, the one that belongs to the side in question.

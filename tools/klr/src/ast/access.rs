@@ -1,4 +1,4 @@
-//! Accesses to tensors (`klr-format.md` 2.3).
+//! Accesses to tensors (`klr.md` 2.3).
 
 use crate::ast::{Dtype, TensorName};
 use crate::codec::{Part, Show, Wire};

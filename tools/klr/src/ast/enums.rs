@@ -1,4 +1,4 @@
-//! Enumerations (`klr-format.md` 2.2, 2.5, 2.6): the index is the wire value, the C++ value is one more.
+//! Enumerations (`klr.md` 2.2, 2.5): the index is the wire value, the C++ value is one more.
 
 enumeration! {
     /// Memory space of an address.

@@ -1,4 +1,4 @@
-//! Files, kernels, blocks and statements (`klr-format.md` 1.1, 2.1).
+//! Files, kernels, blocks and statements (`klr.md` 1.1, 2.1).
 
 use crate::ast::{Operator, TensorName};
 use crate::codec::{Part, Show};

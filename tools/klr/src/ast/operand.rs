@@ -1,4 +1,4 @@
-//! Operands and small unions (`klr-format.md` 2.3, 2.4).
+//! Operands and small unions (`klr.md` 2.3, 2.4).
 
 use crate::ast::{Access, ApPair, TensorHbm, TensorSram};
 use crate::codec::{Part, Show};

@@ -1,4 +1,4 @@
-//! The operator union (`klr-format.md` 3.2): wire index = kind - 1.
+//! The operator union (`klr.md` 3.2): wire index = kind - 1.
 
 use crate::ast::ops::*;
 use crate::codec::{Record, Show};

@@ -1,4 +1,4 @@
-//! Tensors and addresses (`klr-format.md` 2.2, 2.3).
+//! Tensors and addresses (`klr.md` 2.2, 2.3).
 
 use crate::ast::{ApPair, Dtype, Memory};
 use crate::codec::{Part, Show, Wire};

@@ -1,4 +1,4 @@
-//! Access patterns (`klr-to-bir.md` 3.1 to 3.3).
+//! Access patterns (`klr.md` 6.1 to 6.3).
 
 use super::context::Core;
 use super::maps;

@@ -1,4 +1,4 @@
-//! Blocks, branches and the set-up code before the first block (`klr-to-bir.md` 1.1 and 4).
+//! Blocks, branches and the set-up code before the first block (`klr.md` 5.1 and 8).
 
 use super::context::{Core, int_imm};
 use super::ops;
@@ -315,7 +315,7 @@ fn read_registers(inst: &Instruction) -> Vec<&str> {
     names
 }
 
-/// Adds the declared edges: `to` waits for `from` (`klr-to-bir.md` 1.6).
+/// Adds the declared edges: `to` waits for `from` (`klr.md` 8.4).
 pub fn edges(edges: &[ast::Edges], blocks: &mut [Block], errors: &mut Vec<Error>) {
     let mut found: HashMap<String, (usize, usize)> = HashMap::new();
     for (b, block) in blocks.iter().enumerate() {

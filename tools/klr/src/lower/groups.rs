@@ -1,4 +1,4 @@
-//! Accumulation groups of matmuls (`klr-to-bir.md` 2.2 and 9).
+//! Accumulation groups of matmuls (`klr.md` 5.2 and 11).
 //!
 //! The first matmul that reaches a PSUM destination overwrites it, later ones with the same destination pattern add.
 //! Any other write to the location ends its groups. "First" is decided along every path of the control flow: a matmul

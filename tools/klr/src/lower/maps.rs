@@ -1,4 +1,4 @@
-//! KLR enumerations to BIR ones (`klr-to-bir.md` 3.5 to 3.7).
+//! KLR enumerations to BIR ones (`klr.md` 6.5 to 6.7).
 
 use crate::ast;
 use birsim_ir::{ActivationFunction, AxisList, BranchCompare, DgeType, Engine, EngineAccumulation};

@@ -1,4 +1,4 @@
-//! Lowering of KLR kernels to BIR modules (`klr-to-bir.md` 1 to 4 and 9).
+//! Lowering of KLR kernels to BIR modules (`klr.md` 5.1 to 8 and 11).
 
 mod abstracts;
 mod access;

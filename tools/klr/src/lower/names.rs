@@ -1,4 +1,4 @@
-//! Names inside one function: unique, newcomers get a decimal suffix (`bir-model.md` 4).
+//! Names inside one function: unique, newcomers get a decimal suffix (`machine.md` 10).
 
 use std::collections::HashMap;
 

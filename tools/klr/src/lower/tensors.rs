@@ -1,4 +1,4 @@
-//! Memory locations of a kernel: tensors that share an address are one location (`klr-format.md` 5.8).
+//! Memory locations of a kernel: tensors that share an address are one location (`klr.md` 8.3).
 
 use super::maps;
 use super::names::Names;

@@ -229,7 +229,7 @@ fn is_nested_channel(json: &Json) -> bool {
         })
 }
 
-/// Accumulation flag of the older pair of keys (`bir-model.md` 6.5).
+/// Accumulation flag of the older pair of keys (`bir-json.md` 5.1).
 fn flag_of(start: bool, stop: bool) -> i64 {
     (if start { 0x01 } else { 0x04 }) | (if stop { 0x02 } else { 0 })
 }

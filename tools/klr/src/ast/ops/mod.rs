@@ -1,4 +1,4 @@
-//! Parameter structures of the operators (`klr-format.md` 3.3), one file per family.
+//! Parameter structures of the operators (`klr.md` 3.2), one file per family.
 
 mod activation;
 mod batch_norm;

@@ -25,7 +25,7 @@ fn single(kind: u8, list: &[TensorRef]) -> Result<&TensorRef> {
     }
 }
 
-/// Each core receives the values of some others, combined by an ALU operation (seed 2, 4.3).
+/// Each core receives the values of some others, combined by an ALU operation (`opcodes.md` 10).
 pub fn send_recv_compute(cx: &mut Core<'_>, p: &SendRecvCompute) -> Result<Instruction> {
     let ranks = |cx: &Core<'_>, list: &[Immediate], what: &str| -> Result<Vec<i64>> {
         list.iter().map(|r| core(cx, need_int(r, what)?)).collect()

@@ -1,4 +1,4 @@
-//! Operators of the KLR tool chain that the reference refuses (`klr-to-bir.md` 2.1a), one file per family. On request
+//! Operators of the KLR tool chain that the reference refuses (`klr.md` 10), one file per family. On request
 //! those whose meaning is definite become their nearest BIR form; for the others [`missing`] names the missing fact.
 
 mod activation;

@@ -1,4 +1,4 @@
-//! Activations (`klr-to-bir.md` 2.3).
+//! Activations (`klr.md` 5.3).
 
 use crate::ast::{AccumCmd, Activate2, AluOp, Exponential, Immediate, NcActivate, Operand, Reciprocal};
 use crate::lower::context::{Core, float_imm};

@@ -1,4 +1,4 @@
-//! Batch-norm statistics (`klr-to-bir.md` 2.5).
+//! Batch-norm statistics (`klr.md` 5.5).
 
 use crate::ast::{BatchNormAggregate, BatchNormStats};
 use crate::lower::context::Core;

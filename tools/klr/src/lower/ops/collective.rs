@@ -1,4 +1,4 @@
-//! Collectives, exchange between cores, barriers (`klr-to-bir.md` 2.9).
+//! Collectives, exchange between cores, barriers (`klr.md` 5.9).
 
 use crate::ast::{CollectiveOp, CoreBarrier, ReplicaGroup, SendRecv};
 use crate::lower::context::{Core, need_int};
@@ -155,7 +155,7 @@ pub fn send_recv(cx: &mut Core<'_>, p: &SendRecv) -> Result<Instruction> {
 }
 
 /// A barrier between cores. The file has no ids, so the k-th barrier of a set of cores matches the k-th barrier of the
-/// same set on the other cores (`klr-to-bir.md` 4.3).
+/// same set on the other cores (`klr.md` 8.3).
 pub fn core_barrier(cx: &mut Core<'_>, p: &CoreBarrier) -> Result<Instruction> {
     let engine = cx.engine(p.engine);
     let data = cx.ap(&p.data)?;

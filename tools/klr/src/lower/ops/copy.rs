@@ -1,4 +1,4 @@
-//! Copies and shuffles (`klr-to-bir.md` 2.7).
+//! Copies and shuffles (`klr.md` 5.7).
 
 use crate::ast::{NcCopy, ScalarOffset, Shuffle, TensorRef};
 use crate::lower::access::{Dynamic, dynamic, row_major_stride};

@@ -1,4 +1,4 @@
-//! DMA operators (`klr-to-bir.md` 2.7).
+//! DMA operators (`klr.md` 5.7).
 
 use crate::ast::{self, AluOp, DgeComputeOp, DmaBounds, DmaCompute, DmaTranspose, NcDmaCopy, TensorRef, TransposeOps};
 use crate::lower::access::{Dynamic, dynamic, row_major_stride};

@@ -1,4 +1,4 @@
-//! Element-wise arithmetic and scans (`klr-to-bir.md` 2.4).
+//! Element-wise arithmetic and scans (`klr.md` 5.4).
 
 use crate::ast::{
     AccumCmd, NcScalarTensorTensor, TensorScalar, TensorScalarCumulative, TensorScalarReduce, TensorTensor,

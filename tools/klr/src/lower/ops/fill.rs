@@ -1,4 +1,4 @@
-//! Fills and generators (`klr-to-bir.md` 2.6).
+//! Fills and generators (`klr.md` 5.6).
 
 use crate::ast::{DataPattern, Immediate, Iota, MemSet};
 use crate::lower::context::Core;

@@ -1,4 +1,4 @@
-//! Matrix products, PE transposes and MX quantisation (`klr-to-bir.md` 2.2, 2.7).
+//! Matrix products, PE transposes and MX quantisation (`klr.md` 5.2, 5.7).
 
 use crate::ast::{self, MatMulMX, MatmulPerfMode, NcMatMul, QuantizeMX, TensorRef, Transpose};
 use crate::lower::context::Core;

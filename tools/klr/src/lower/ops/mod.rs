@@ -1,4 +1,4 @@
-//! The operators, one file per family (`klr-to-bir.md` 2).
+//! The operators, one file per family (`klr.md` 5).
 
 mod activation;
 mod batch_norm;

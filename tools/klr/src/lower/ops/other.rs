@@ -1,4 +1,4 @@
-//! Printing (`klr-to-bir.md` 2.9).
+//! Printing (`klr.md` 5.9).
 
 use crate::ast::{DevicePrint, PrintOutputBuffer};
 use crate::lower::context::Core;

@@ -1,4 +1,4 @@
-//! Random numbers (`klr-to-bir.md` 2.6).
+//! Random numbers (`klr.md` 5.6).
 
 use crate::ast::{Dropout, DropoutThresholdType, Rand2, RandGetState, RandSetState, Rng, SetRngSeed};
 use crate::lower::context::Core;

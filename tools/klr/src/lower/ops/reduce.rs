@@ -1,4 +1,4 @@
-//! Reductions (`klr-to-bir.md` 2.5).
+//! Reductions (`klr.md` 5.5).
 
 use crate::ast::{TensorPartitionReduce, TensorReduce};
 use crate::lower::context::Core;

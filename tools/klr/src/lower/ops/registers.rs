@@ -1,4 +1,4 @@
-//! Registers, branches, ranks (`klr-to-bir.md` 2.8).
+//! Registers, branches, ranks (`klr.md` 5.8).
 
 use crate::ast::{
     CmpBranch, CurrentProcessingRankId, RankId, RegisterAluOp, RegisterMove, TensorLoad, TensorRef, TensorStore,

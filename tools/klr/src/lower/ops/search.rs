@@ -1,4 +1,4 @@
-//! Searches and gathers (`klr-to-bir.md` 2.5, 2.7).
+//! Searches and gathers (`klr.md` 5.5, 5.7).
 
 use crate::ast::{FindIndex8, MatchReplace8, Max8, NcLocalGather, NcNGather, NonzeroWithCount, SequenceBounds};
 use crate::lower::context::{Core, int_imm, need_float, need_int};

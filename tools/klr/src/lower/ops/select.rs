@@ -1,4 +1,4 @@
-//! Selects (`klr-to-bir.md` 2.6).
+//! Selects (`klr.md` 5.6).
 
 use crate::ast::{CopyPredicated, Immediate, NcAffineSelect, NcRangeSelect, SelectReduce};
 use crate::lower::context::Core;
