@@ -19,7 +19,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         description="Runs a Python script whose `import nki` and `import neuronxcc.nki` find birsim.",
     )
     parser.add_argument("--force", action="store_true", help="birsim goes before an installed nki")
-    parser.add_argument("--eager", action="store_true", help="run every call at once, so that a fault is raised on its own line (BIRSIM_EAGER=1)")
+    parser.add_argument(
+        "--eager", action="store_true", help="run every call at once, so that a fault is raised on its own line (BIRSIM_EAGER=1)"
+    )
     parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("script", nargs="?", metavar="SCRIPT")

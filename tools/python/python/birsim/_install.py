@@ -15,7 +15,7 @@ import sys
 import types
 from typing import Any, Sequence
 
-__all__ = ["install", "installed", "uninstall"]
+__all__ = ["claim", "install", "installed", "uninstall"]
 
 MARKER = "_birsim_names.py"
 """A file by which a package that only forwards to birsim is told from a real one."""
@@ -26,6 +26,7 @@ _TOPS = ("nki", "neuronxcc", "nki_cpu_simulator", "neuron_dtypes")
 _EXACT = {
     "neuron_dtypes": "birsim.neuron_dtypes",
     "neuronxcc.starfish.support.dtype": "birsim.neuron_dtypes",
+    "neuronxcc.nki.isa.constants": "birsim.nki.isa.constants",
     "nki.language.dtypes": "birsim.nki.dtype",
 }
 _PREFIXES = (("nki_cpu_simulator.nki", "nki"), ("neuronxcc.nki", "birsim.old"), ("nki", "birsim.nki"))
@@ -66,9 +67,7 @@ class _Loader(importlib.abc.Loader):
 
     def create_module(self, spec: Any) -> types.ModuleType:
         if self.target is None:
-            module = types.ModuleType(spec.name, "Holds the modules that birsim serves.")
-            module.__path__ = []  # type: ignore[attr-defined]
-            return module
+            return types.ModuleType(spec.name, "Holds the modules that birsim serves.")
         module = importlib.import_module(self.target)
         self._own = (module.__spec__, module.__dict__.get("__loader__"))
         return module
@@ -77,6 +76,8 @@ class _Loader(importlib.abc.Loader):
         # The import system wrote the specification of the alias into the module; relative imports need its own.
         if self._own is not None:
             module.__spec__, module.__loader__ = self._own
+        elif module.__name__ == "nki_cpu_simulator":
+            module.nki = importlib.import_module("birsim.nki")  # type: ignore[attr-defined]
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -146,18 +147,36 @@ def install(force: bool = False) -> bool:
     tops = [top for top in _TOPS if force or not _is_real(top)]
     if _finder is None:
         _finder = _Finder(tops)
-    elif set(tops) - set(_finder.tops):
-        _finder.tops = tuple(tops)
+    else:
+        _finder.tops = tuple(dict.fromkeys((*_finder.tops, *tops)))
     for name in list(sys.modules):
         # What was imported from elsewhere under a served name must not stay half visible.
         if name.split(".", 1)[0] in _finder.tops:
             found = sys.modules[name]
-            ours = getattr(found, "__name__", "").startswith("birsim") or isinstance(getattr(getattr(found, "__spec__", None), "loader", None), _Loader)
+            ours = getattr(found, "__name__", "").startswith("birsim") or isinstance(
+                getattr(getattr(found, "__spec__", None), "loader", None), _Loader
+            )
             if not ours:
                 del sys.modules[name]
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
     return True
+
+
+def claim(top: str) -> None:
+    """Makes birsim answer to the top-level name `top`, on behalf of a package that only forwards to it."""
+    global _finder
+    if _finder is None:
+        _finder = _Finder((top,))
+    elif top not in _finder.tops:
+        _finder.tops += (top,)
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+    real = target_of(top)
+    if real is not None:
+        sys.modules[top] = importlib.import_module(real)
+    elif top == "nki_cpu_simulator":
+        sys.modules[top].nki = importlib.import_module("birsim.nki")  # type: ignore[attr-defined]
 
 
 def installed() -> bool:

@@ -38,7 +38,9 @@ class Comparison:
     def _at(self, flat: int) -> str:
         index = tuple(int(i) for i in np.unravel_index(flat, self.want.shape))
         place = f"[{', '.join(map(str, index))}]" if index else "the value"
-        return f"{place}: got {_show(self.got[index])}, want {_show(self.want[index])}, abs {self.abs[index]:.3g}, rel {self.rel[index]:.3g}"
+        return (
+            f"{place}: got {_show(self.got[index])}, want {_show(self.want[index])}, abs {self.abs[index]:.3g}, rel {self.rel[index]:.3g}"
+        )
 
     def report(self) -> str:
         """What differs: how many, the first and the worst, the region, and a histogram of the errors."""
@@ -116,7 +118,9 @@ def _numbers(a: np.ndarray) -> np.ndarray:
 def _pairs(got: Any, want: Any, name: str) -> Iterator[tuple[Any, Any, str]]:
     if isinstance(want, dict):
         if not isinstance(got, dict) or got.keys() != want.keys():
-            raise AssertionError(f"{name}: got the keys {sorted(got) if isinstance(got, dict) else type(got).__name__}, want {sorted(want)}")
+            raise AssertionError(
+                f"{name}: got the keys {sorted(got) if isinstance(got, dict) else type(got).__name__}, want {sorted(want)}"
+            )
         for key in want:
             yield from _pairs(got[key], want[key], f"{name}[{key!r}]")
     elif isinstance(want, (list, tuple)) and any(hasattr(w, "shape") or isinstance(w, (list, tuple)) for w in want):

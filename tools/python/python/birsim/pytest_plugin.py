@@ -21,7 +21,9 @@ def _wanted(options: Any) -> bool:
 def pytest_addoption(parser: Any) -> None:
     """Adds the options."""
     group = parser.getgroup("birsim", "birsim: run NKI kernels on a simulator")
-    group.addoption("--birsim", action="store_true", default=False, help="let `import nki` and `import neuronxcc.nki` find birsim (also: BIRSIM_NKI=1)")
+    group.addoption(
+        "--birsim", action="store_true", default=False, help="let `import nki` and `import neuronxcc.nki` find birsim (also: BIRSIM_NKI=1)"
+    )
     group.addoption("--birsim-target", default=None, metavar="T", help="target for all tests: trn1, trn2 or trn3")
 
 

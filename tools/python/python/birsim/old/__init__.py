@@ -7,4 +7,17 @@ from . import compiler, isa, language, typing
 from .launch import Kernel, baremetal, benchmark, jit, profile, simulate_kernel, trace
 from .typing import tensor
 
-__all__ = ["Kernel", "baremetal", "benchmark", "compiler", "isa", "jit", "language", "profile", "simulate_kernel", "tensor", "trace", "typing"]
+__all__ = [
+    "Kernel",
+    "baremetal",
+    "benchmark",
+    "compiler",
+    "isa",
+    "jit",
+    "language",
+    "profile",
+    "simulate_kernel",
+    "tensor",
+    "trace",
+    "typing",
+]

@@ -12,7 +12,7 @@ from ..nki import language as nl
 from . import state
 from .index import broadcast_shapes
 from .masks import boxes
-from .tile import Tile, allocate, as_tile, flush
+from .tile import Tile, allocate, as_tile
 
 __all__ = ["aligned", "assign", "copy", "elementwise", "fill", "number", "spread", "to_sbuf", "update"]
 

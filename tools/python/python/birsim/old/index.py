@@ -8,6 +8,7 @@ access pattern of the machine can say.
 from __future__ import annotations
 
 import numbers
+import sys
 from typing import Any, Iterator
 
 __all__ = ["IndexExpr", "MGrid", "arange", "broadcast_shapes", "mgrid"]
@@ -100,7 +101,9 @@ class IndexExpr:
     __rmul__ = __mul__
 
     def _not_affine(self, what: str) -> TypeError:
-        return TypeError(f"an index expression cannot be {what}: only sums and integer multiples of nl.arange and nl.mgrid have a constant step; reshape the tensor or loop instead")
+        return TypeError(
+            f"an index expression cannot be {what}: only sums and integer multiples of nl.arange and nl.mgrid have a constant step; reshape the tensor or loop instead"
+        )
 
     def __floordiv__(self, other: Any) -> "IndexExpr":
         if other == 1:
@@ -116,21 +119,21 @@ class IndexExpr:
     # ---- comparisons build masks
 
     def __lt__(self, other: Any) -> Any:
-        return _at_least_zero(other - self - 1)
+        return _holds(other - self - 1)
 
     def __le__(self, other: Any) -> Any:
-        return _at_least_zero(other - self)
+        return _holds(other - self)
 
     def __gt__(self, other: Any) -> Any:
-        return _at_least_zero(self - other - 1)
+        return _holds(self - other - 1)
 
     def __ge__(self, other: Any) -> Any:
-        return _at_least_zero(self - other)
+        return _holds(self - other)
 
     def __eq__(self, other: Any) -> Any:
         if not isinstance(other, (IndexExpr, numbers.Integral)):
             return NotImplemented
-        return _at_least_zero(self - other) & _at_least_zero(other - self)
+        return _holds(self - other, other - self)
 
     # ---- axes
 
@@ -169,10 +172,11 @@ class IndexExpr:
         return f"<index {' + '.join([*terms, str(self.const)])} over {self.shape}>"
 
 
-def _at_least_zero(form: IndexExpr) -> Any:
-    from .masks import Mask
+def _holds(*forms: IndexExpr) -> Any:
+    """The mask of a comparison written in the caller of the caller."""
+    from .masks import compared
 
-    return Mask((form,))
+    return compared(forms, sys._getframe(2))
 
 
 def arange(start: int, stop: int | None = None, step: int = 1) -> IndexExpr:
@@ -202,7 +206,9 @@ class MGrid:
     def __getattr__(self, name: str) -> IndexExpr:
         k = "pxyzw".find(name) if len(name) == 1 else -1
         if not 0 <= k < len(self._axes):
-            raise AttributeError(f"a grid of {len(self._axes)} axes has no axis {name!r}; its axes are {', '.join('pxyzw'[: len(self._axes)])}")
+            raise AttributeError(
+                f"a grid of {len(self._axes)} axes has no axis {name!r}; its axes are {', '.join('pxyzw'[: len(self._axes)])}"
+            )
         return self._axes[k]
 
 

@@ -6,6 +6,10 @@ convex region is cut into boxes along the axes that several inequalities share.
 
 from __future__ import annotations
 
+import sys
+import threading
+from opcode import opname
+from types import FrameType
 from typing import Any, Iterator
 
 from .index import IndexExpr, broadcast_shapes
@@ -42,7 +46,13 @@ class Mask:
         return Mask((-self.forms[0] - 1,))
 
     def __bool__(self) -> bool:
-        raise TypeError("a mask has one value per element and no truth value; join masks with &, not with `and`")
+        # Kernels of 0.1 also write `a and b`, which its compiler understood: Python asks for the truth of `a` and then yields `b`
+        # alone, so `a` is kept for the comparison that follows.
+        frame = sys._getframe(1)
+        if not _evaluates_and(frame):
+            raise TypeError("a mask has one value per element and no truth value; join masks with &")
+        _kept.left = (self, frame)
+        return True
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -51,6 +61,40 @@ class Mask:
 
     def __repr__(self) -> str:
         return " & ".join(f"({f!r} >= 0)" for f in self.forms)
+
+
+_kept = threading.local()
+
+
+def compared(forms: tuple[IndexExpr, ...], frame: FrameType) -> Mask:
+    """The mask of a comparison, joined with what stands left of an `and` in the same expression of the kernel."""
+    left, _kept.left = getattr(_kept, "left", None), None
+    if left is not None and left[1] is frame:
+        return Mask(left[0].forms + forms)
+    return Mask(forms)
+
+
+def _evaluates_and(frame: FrameType) -> bool:
+    """The frame asks for a truth value inside of `x and y` as an expression."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    if opname[code[at]] == "JUMP_IF_FALSE_OR_POP":
+        return True
+    if "JUMP_IF_TRUE" in opname[code[at]]:
+        return False
+    # Later interpreters copy the value first; an `if` or `while` does not.
+    for back in range(at - 2, max(at - 12, -1), -2):
+        name = opname[code[back]]
+        if name not in ("CACHE", "TO_BOOL"):
+            return name == "COPY" and _jumps_on_false(code, at)
+    return False
+
+
+def _jumps_on_false(code: bytes, at: int) -> bool:
+    for forward in range(at, min(at + 14, len(code)), 2):
+        name = opname[code[forward]]
+        if "JUMP_IF" in name:
+            return "FALSE" in name
+    return False
 
 
 def boxes(mask: Any, shape: tuple[int, ...]) -> Iterator[Box]:

@@ -188,7 +188,9 @@ class Tile:
         for d, f in enumerate(forms):
             low, high = f.bounds()
             if low < 0 or high >= root.shape[d]:
-                raise IndexError(f"index {low if low < 0 else high} of dimension {d} is outside of {root.base.name or 'the tensor'} of shape {tuple(root.shape)}")
+                raise IndexError(
+                    f"index {low if low < 0 else high} of dimension {d} is outside of {root.base.name or 'the tensor'} of shape {tuple(root.shape)}"
+                )
         steps = [0] * len(self.shape)
         offset = 0
         for d, f in enumerate(forms):
@@ -300,7 +302,9 @@ class Tile:
                 i = int(k)
                 parts.append(IndexExpr.constant(i + self.shape[source] if i < 0 else i, shape))
             else:
-                raise TypeError(f"{type(k).__name__} cannot index a tensor: use integers, slices, nl.ds, nl.arange, nl.mgrid or an SBUF tile of row numbers")
+                raise TypeError(
+                    f"{type(k).__name__} cannot index a tensor: use integers, slices, nl.ds, nl.arange, nl.mgrid or an SBUF tile of row numbers"
+                )
             source += 1
         forms = []
         for f in self.forms:
@@ -343,7 +347,9 @@ class Tile:
             known = -int(np.prod(shape))
             shape = tuple(int(np.prod(self.shape)) // known if n == -1 else n for n in shape)
         if int(np.prod(shape)) != int(np.prod(self.shape)):
-            raise ValueError(f"a tensor of shape {self.shape} cannot become {shape}: {int(np.prod(self.shape))} and {int(np.prod(shape))} elements")
+            raise ValueError(
+                f"a tensor of shape {self.shape} cannot become {shape}: {int(np.prod(self.shape))} and {int(np.prod(shape))} elements"
+            )
         if any(f.const or f.coefs != g.coefs for f, g in zip(self.forms, _identity(root.shape))):
             raise ValueError("only a whole tensor can be reshaped, not a part of one")
         if root.par is None:
@@ -352,6 +358,18 @@ class Tile:
         if root.par or shape[0] != parts:
             raise ValueError(f"reshape of an on-chip tensor must keep the {parts} partitions as dimension 0")
         return Tile.whole(Root(root.base, shape, 0, root.dtype, root.buffer))
+
+    def view(self, dtype: Any) -> "Tile":
+        """The bits of a whole tensor as another element type."""
+        root, dtype = self.root, as_dtype(dtype)
+        if self.shape != root.shape or any(f.const for f in self.forms):
+            raise ValueError("only a whole tensor can be viewed as another type, not a part of one")
+        if root.dtype == dtype:
+            return self
+        last = root.shape[-1] * root.dtype.itemsize
+        if last % dtype.itemsize:
+            raise ValueError(f"the last dimension has {last} bytes, which is no multiple of the {dtype.itemsize} of {dtype}")
+        return Tile.whole(Root(root.base.view(dtype), (*root.shape[:-1], last // dtype.itemsize), root.par, dtype, root.buffer))
 
     def broadcast_to(self, shape: Any) -> "Tile":
         """The tile repeated to `shape`, as `nl.broadcast_to`."""
@@ -386,6 +404,9 @@ class Tile:
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
+        if not self.on_chip:
+            # `if tensor:` asks whether an optional argument was given.
+            return True
         raise TypeError("a tile has no truth value; compare with None by `is`, or read one element with int(np.asarray(t))")
 
 

@@ -8,7 +8,18 @@ from ..nki import language as nl
 
 __all__ = ["COMPARISONS", "activation_token", "alu_token"]
 
-COMPARISONS = ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_or", "logical_xor", "logical_not")
+COMPARISONS = (
+    "equal",
+    "not_equal",
+    "greater",
+    "greater_equal",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "logical_not",
+)
 
 # NumPy's and 0.1's names of what `nki.language` calls differently.
 _ALU = {

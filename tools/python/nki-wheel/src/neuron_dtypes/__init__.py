@@ -1,0 +1,5 @@
+"""Forwards to birsim."""
+
+from birsim._install import claim
+
+claim(__name__)

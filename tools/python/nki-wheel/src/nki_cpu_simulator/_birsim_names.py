@@ -1,0 +1,1 @@
+"""Tells birsim that this package only forwards to it."""
