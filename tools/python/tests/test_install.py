@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +52,8 @@ def test_a_real_nki_wins_unless_forced(tmp_path):
 
 SCRIPT = """
 import sys
+import zipfile
+from pathlib import Path
 import numpy as np
 import nki, nki.isa as nisa, nki.language as nl
 
@@ -116,3 +120,19 @@ def test_simulation_tests_are_skipped_without_the_option(tmp_path):
     (tmp_path / "test_kernels.py").write_text("import pytest\n@pytest.mark.simulation\ndef test_x():\n    import nki\n")
     code, text = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", cwd=tmp_path)
     assert code == 0 and "1 skipped" in text and "needs --birsim" in text, text
+
+
+@pytest.mark.skipif("BIRSIM_NAMES_WHEEL" not in os.environ, reason="BIRSIM_NAMES_WHEEL names the folder of the wheel birsim-nki")
+def test_the_wheel_birsim_nki_owns_the_names(tmp_path):
+    wheel = next(Path(os.environ["BIRSIM_NAMES_WHEEL"]).glob("birsim_nki-*.whl"))
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    code, text = python(
+        "-c",
+        "import nki, nki.isa, nki.language as nl, neuronxcc.nki.language as old, neuron_dtypes, nki_cpu_simulator\n"
+        "from neuronxcc import nki as o; import neuronxcc.nki.isa.constants\n"
+        "assert nki.__name__ == 'birsim.nki' and o.__name__ == 'birsim.old' and nki_cpu_simulator.nki is nki\n"
+        "import birsim; assert birsim.install(); import nki as again; assert again is nki\n",
+        PYTHONPATH=str(tmp_path),
+    )
+    assert code == 0, text
