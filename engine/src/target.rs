@@ -62,7 +62,7 @@ impl Target {
         }
     }
 
-    /// The architecture the target stands for.
+    /// The architecture of the target.
     pub const fn arch(self) -> Arch {
         match self {
             Target::Inf1 => Arch::Inferentia,

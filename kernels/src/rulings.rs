@@ -57,14 +57,14 @@ rulings! {
     "D25" "average pool: float32 sum times the double 1 / N, narrowed once", "pool.rs";
     "D26" "access patterns have up to eight pairs", "access/pattern.rs";
     "D27" "names on the command line are location names; set names count when unique", "tensors/names.rs";
-    "D28" "side files carry the ml_dtypes name; the declared dtype decides", "npy/";
+    "D28" "side files carry the ml_dtypes name; the declared dtype decides", "npy/write.rs write_npy";
     "D29" "BNStats counts at even elements", "batchnorm.rs bn_stats";
     "D30" "equal values do not displace each other in Max; a displaced value goes after its equals", "search.rs";
     "D31" "98 is RandSetState, 99 is RandGetState", "opcodes/random.rs";
     "D32" "Iota counts row-major over W, Z, Y, X", "iota.rs";
     "D33" "the one-zero hints of a matmul have no effect", "exec/pe.rs";
     "D34" "an instruction reads all operands before it writes", "memory/overlap.rs";
-    "D35" "a loop without bounds runs once; stride 0 is 1; lb >= ub is no trip; negative strides are invalid", "control/advance.rs push_frame";
+    "D35" "a loop without bounds runs once; stride 0 is 1; lb >= ub runs no trip; negative strides are invalid", "control/advance.rs push_frame";
     "D36" "a wait on a register is evaluated at every poll", "systems/select.rs blocked";
     "D37" "random generators: constants, default state and dead-state guards of the reference", "rng/state.rs";
     "D38" "Dropout: r < t drops, or keeps in keep mode; survivors are not rescaled", "rng/dropout.rs";

@@ -173,7 +173,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// Distribution of Rand; read by nobody in the reference.
+    /// Distribution of Rand; it has no effect in the reference.
     RandomDistribution { Raw = 0, "Raw"; Uniform = 1, "Uniform"; Normal = 2, "Normal"; Binomial = 3, "Binomial"; }
 }
 

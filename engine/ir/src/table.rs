@@ -309,7 +309,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     for row in opcodes::FAMILIES.iter().flat_map(|f| f.iter()) {
         rows[row.opcode.0 as usize] = Some(row);
     }
-    // A hole is a defect of the table that its test reports; row 0 stands in so that lookups stay total.
+    // A missing row is a defect that a test of the table reports. Row 0 replaces it, so that every lookup returns a row.
     let first = &opcodes::FAMILIES[0][0];
     let rows = rows.map(|r| r.unwrap_or(first));
     let by_name = rows.iter().map(|r| (r.name, r.opcode)).collect();

@@ -1,4 +1,4 @@
-//! The element descriptor of a `.npy` file and what it may stand for.
+//! The element descriptor of a `.npy` file and the dtypes it may mean.
 
 use birsim_kernels::Dtype;
 use npyz::{Endianness, TypeChar, TypeStr};

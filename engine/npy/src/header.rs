@@ -19,7 +19,7 @@ pub struct Header {
     pub shape: Vec<u64>,
     /// Bytes of data that follow.
     pub bytes: u64,
-    /// Bytes in front of the data.
+    /// Bytes before the data.
     pub length: u64,
 }
 

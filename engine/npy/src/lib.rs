@@ -1,8 +1,8 @@
 //! NumPy files. The element type of a tensor comes from its declaration in the program, never from the file: NumPy has no
 //! name for most of the narrow types, so the file's descriptor is only checked for compatibility.
 //!
-//! Headers are read by npyz, behind a guard of our own: its parser recurses once per bracket and multiplies dimensions
-//! without looking. Data are moved as bytes, since an element read one by one costs an allocation each for the raw types.
+//! A guard of our own checks a header before npyz reads it, because npyz's parser recurses once per bracket and multiplies
+//! dimensions without a check. Data are moved as bytes: reading raw types element by element would cost an allocation each.
 
 mod element;
 mod guard;

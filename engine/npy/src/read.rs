@@ -25,7 +25,7 @@ pub fn open(path: &Path) -> Result<Npy<'static>> {
     let file = File::open(path).map_err(failed)?;
     let meta = file.metadata().map_err(failed)?;
     if meta.is_dir() {
-        return Err(at(Error::new(Code::F001, "a folder stands where a tensor file should be")));
+        return Err(at(Error::new(Code::F001, "this is a folder, not a tensor file")));
     }
     // Pipes have no length; what they deliver is checked while reading.
     let length = meta.is_file().then_some(meta.len());

@@ -25,7 +25,7 @@ pub fn activation(cx: &mut Cx) -> Result<()> {
     let kind = cx.named_opt::<EngineAccumulation>(f::Activation::acc)?.unwrap_or(EngineAccumulation::Idle);
     let reduce = cx.named_opt::<AluOp>(f::Activation::reduce_op)?.unwrap_or(AluOp::Add);
     let (bias, scale, alpha) = (cx.input_opt(1)?, cx.input_opt(2)?, cx.input_opt(3)?);
-    // LoadAccumulate starts from an immediate, which must be present (`activation.md` 1.4).
+    // LoadAccumulate starts from an immediate, which must be there (`activation.md` 1.4).
     let init = cx.input_opt(4)?;
     let front = if cx.flag(f::Activation::is_activate2)? {
         let op0 = cx.named::<AluOp>(f::Activation::op0)?;

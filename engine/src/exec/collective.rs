@@ -1,7 +1,7 @@
 //! Collectives and ranks on one core (11, 33, 47 to 50, 66; `opcodes.md` 10).
 //!
 //! A core that has peers exchanges buffers with them; this core has none, so a group of one rank is an identity, the sum
-//! over a larger group is the documented stand-in of a lone worker, and everything else names what is missing.
+//! over a larger group is what a worker of the reference computes alone, and everything else names what is missing.
 
 use super::Cx;
 use super::registers::store_scalar;

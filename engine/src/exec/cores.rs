@@ -123,7 +123,7 @@ pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> 
             CollectiveKind::PermuteImplicit => kernel::ring_source(&received.ranks, me),
             _ => Some(me),
         };
-        // A rank that nobody sends to keeps its destination.
+        // A rank that receives from no rank keeps the bytes of its destination.
         let Some(source) = source else { continue };
         let source = received.ranks.iter().position(|r| *r == source).ok_or_else(|| {
             Error::new(Code::S008, "the sending rank is not in the group").received(format!("rank {source}"))

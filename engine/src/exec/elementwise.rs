@@ -48,7 +48,7 @@ pub fn tensor_scalar_ptr(cx: &mut Cx) -> Result<()> {
     let negated = cx.flag(f::TensorScalarPtr::negate_second_output)?;
     let (src, s0, s1) = (cx.src(0)?, cx.input_opt(1)?, cx.input_opt(2)?);
     let reduces = kind != EngineAccumulation::Idle && cx.n_outs() > 1;
-    // LoadAccumulate starts from the operand behind those the form uses: TensorScalarReduce has one scalar only.
+    // LoadAccumulate starts from the operand after those that the form uses; TensorScalarReduce uses one scalar only.
     let init = match cx.input_opt(3)? {
         None if reduces => s1.clone(),
         other => other,

@@ -1,4 +1,4 @@
-//! Fields as values, evaluated in the present environment.
+//! Fields as values, evaluated in the current environment.
 
 use super::Cx;
 use crate::world::*;
@@ -66,7 +66,7 @@ impl<'w> Cx<'_, 'w> {
         }
     }
 
-    /// A pair of integers, when present.
+    /// A pair of integers, when there is one.
     pub fn pair_opt(&self, k: usize) -> Result<Option<[i64; 2]>> {
         match &self.inst.fields[k] {
             FieldValue::Absent => Ok(None),

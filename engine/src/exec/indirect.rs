@@ -24,7 +24,7 @@ fn table<'a, V>(view: &'a (V, Pattern, i64), log: &'a Option<Log>) -> Table<'a, 
     Table { whole: &view.0, pattern: &view.1, address: view.2, log: log.as_ref() }
 }
 
-/// A log of what indices choose, when somebody observes the run.
+/// A log of the places that indices choose, when the run is observed.
 fn log(cx: &Cx) -> Option<Log> {
     cx.m.watch.is_some().then(Log::default)
 }

@@ -115,7 +115,7 @@ impl<'m, 'w> Cx<'m, 'w> {
             .operand(format!("{role}[{k}]"))
     }
 
-    /// A dynamic operand leaves its tensor and the instruction skips what lies outside (ruling D22).
+    /// A dynamic operand leaves its tensor, and the instruction skips the elements outside (ruling D22).
     pub fn open(&self) -> bool {
         self.m.run.open
     }
@@ -141,7 +141,7 @@ impl<'m, 'w> Cx<'m, 'w> {
         })
     }
 
-    /// Input `k`, when present.
+    /// Input `k`, when there is one.
     pub fn input_opt(&mut self, k: usize) -> Result<Option<Input<'w>>> {
         if k < self.n_ins() { self.input(k).map(Some) } else { Ok(None) }
     }
@@ -230,12 +230,12 @@ impl<'m, 'w> Cx<'m, 'w> {
         self.m.run.host_rng.get_or_insert_with(|| birsim_kernels::rng::Mt19937_64::new(seed))
     }
 
-    /// Partition of the machine that lane 0 of output `k` lies in.
+    /// Machine partition of lane 0 of output `k`.
     pub fn first_partition(&self, k: usize) -> Result<usize> {
         self.partition_of(self.n_ins() + k)
     }
 
-    /// Partition of the machine that lane 0 of operand `k` (over ins, outs, indirection_ins) lies in.
+    /// Machine partition of lane 0 of operand `k`, counted over ins, outs, indirection_ins.
     pub fn partition_of(&self, k: usize) -> Result<usize> {
         Ok(match self.place_of(k)? {
             Some((loc, pattern)) => {
@@ -256,7 +256,7 @@ impl<'m, 'w> Cx<'m, 'w> {
         }
     }
 
-    /// Memory that output `k` lies in.
+    /// Memory of output `k`.
     pub fn out_memory(&self, k: usize) -> Result<crate::ir::MemoryType> {
         match self.place_of(self.n_ins() + k)? {
             Some((loc, _)) => Ok(self.m.places[loc as usize].0.ty),
@@ -264,7 +264,7 @@ impl<'m, 'w> Cx<'m, 'w> {
         }
     }
 
-    /// Some tensor operand lies in PSUM.
+    /// Some tensor operand is in PSUM.
     pub fn any_in_psum(&self) -> Result<bool> {
         for k in 0..self.n_ins() + self.n_outs() {
             if let Some((loc, _)) = self.place_of(k)?
@@ -276,7 +276,7 @@ impl<'m, 'w> Cx<'m, 'w> {
         Ok(false)
     }
 
-    /// Evaluates an expression in the present environment.
+    /// Evaluates an expression in the current environment.
     pub fn eval(&self, ex: &Ex) -> Result<i64> {
         let env = Scalars { registers: self.m.registers, induction: self.m.induction, core: self.m.settings.core };
         ex.eval(&env)

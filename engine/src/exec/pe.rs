@@ -36,7 +36,7 @@ pub fn matmult(cx: &mut Cx) -> Result<()> {
     done
 }
 
-/// Fields that the matmul family shares; they stand in the same order in every row of it.
+/// Fields that the matmul family shares. They have the same order in every row of the family.
 fn shared_fields(cx: &Cx) -> Result<Matmult> {
     let hints = [f::Matmult::is_fmap_onezero, f::Matmult::is_weight_onezero];
     if cx.profile().matmul_one_zero == OneZeroHints::Refuse {
@@ -173,7 +173,7 @@ fn clear_region(cx: &mut Cx, field: usize) -> Result<()> {
     let (lo, hi) = whole.extent().unwrap_or((0, 0));
     let fresh = cx.m.arenas[arena].touch(lo as usize, hi as usize)?;
     cx.m.run.touch(fresh, &cx.m.settings.limits)?;
-    // SAFETY: the inputs of the running matmul lie outside PSUM or have been read; nothing else views this arena.
+    // SAFETY: the inputs of the running matmul are outside PSUM or have been read; nothing else views this arena.
     let dst = unsafe { cx.m.arenas[arena].dst(whole) }?;
     if let Some(marks) = cx.m.accums.get_mut(arena).and_then(|a| a.0.as_mut()) {
         clear(&dst, marks);

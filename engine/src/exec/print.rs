@@ -1,4 +1,4 @@
-//! DevicePrint (57): the text of a tensor, collected for whoever runs the simulator.
+//! DevicePrint (57): the text of a tensor, collected for the caller of the simulator.
 
 use super::Cx;
 use crate::Result;
@@ -50,7 +50,7 @@ pub fn device_print(cx: &mut Cx) -> Result<()> {
     Ok(())
 }
 
-/// Indices that are shown of `n`; `None` stands for the gap.
+/// The indices among `n` that are printed; `None` is the gap between them.
 fn shown(n: usize, whole: bool) -> impl Iterator<Item = Option<usize>> {
     let all = whole || n <= 2 * EDGE + 1;
     let head = if all { n } else { EDGE };

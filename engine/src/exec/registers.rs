@@ -117,7 +117,9 @@ fn alu(op: AluOp, a: i128, b: i128, bits: u32, signed: bool) -> Result<i128> {
         IsLt => truth(a < b),
         IsLe => truth(a <= b),
         Average | Pow | Rsqrt => {
-            return Err(Error::new(Code::S006, format!("{op} is no integer operation of RegisterAlu")).operand("op"));
+            return Err(
+                Error::new(Code::S006, format!("{op} is not an integer operation of RegisterAlu")).operand("op")
+            );
         }
     })
 }
@@ -175,7 +177,7 @@ pub fn read_var_addr(cx: &mut Cx) -> Result<()> {
     store_scalar(cx, 0, address.wrapping_add(bias))
 }
 
-/// The tensor that output 0 lies in is read as a 64-bit index tensor somewhere in the program.
+/// Whether the tensor of output 0 is read as a 64-bit index tensor somewhere in the program.
 fn feeds_indirect(cx: &Cx) -> Result<bool> {
     let Some(loc) = cx.location(cx.n_ins())? else { return Ok(false) };
     let p = cx.m.program;

@@ -91,7 +91,8 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
     if spec.absolute {
         let size = spec.dtype.size() as i64;
         let bytes = offset.checked_sub(meta.addr as i64).filter(|b| b % size == 0).ok_or_else(|| {
-            Error::new(Code::S001, "the register address is no element of the tensor").received(offset)
+            Error::new(Code::S001, "the register address is not the address of an element of the tensor")
+                .received(offset)
         })?;
         offset = bytes / size;
     }
@@ -120,7 +121,7 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
     Ok((loc, pattern.map_err(named)?, open))
 }
 
-/// The instruction leaves out what lies outside its tensors (ruling D22).
+/// Whether the instruction skips elements outside its tensors (ruling D22).
 fn skips_outside(cx: &Cx) -> Result<bool> {
     let field = crate::ir::opcodes::dma::field::DMACopy::oob_is_err;
     let skips = cx.profile().scalar_offset_oob == OffsetPolicy::Skip;
@@ -131,7 +132,9 @@ fn skips_outside(cx: &Cx) -> Result<bool> {
 fn whole_elements(bytes: i64, dtype: Dtype) -> Result<i64> {
     let size = dtype.size() as i64;
     if bytes % size != 0 {
-        return Err(Error::new(Code::S001, "the run-time offset in bytes is no whole element").received(bytes));
+        return Err(
+            Error::new(Code::S001, "the run-time offset in bytes is not a whole number of elements").received(bytes)
+        );
     }
     Ok(bytes / size)
 }

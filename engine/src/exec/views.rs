@@ -99,7 +99,7 @@ impl<'w> Cx<'_, 'w> {
     }
 
     /// Input `k` as a table that indices reach into: a view of its whole location, its pattern, and the address of the
-    /// view's byte 0. The location is copied first when an output lies in it.
+    /// view's byte 0. The location is copied first when an output is inside it.
     pub fn table_src(&mut self, k: usize) -> Result<(Src<'w>, Pattern, i64)> {
         let Some((loc, pattern)) = self.place_of(k)? else { return Err(self.missing("ins", k)) };
         let place = self.m.places[loc as usize].0.clone();
@@ -116,7 +116,7 @@ impl<'w> Cx<'_, 'w> {
         let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
         let whole = place.whole(pattern.dtype())?;
         if !shared {
-            // SAFETY: as in `input_at`; no output lies in this location.
+            // SAFETY: as in `input_at`; no output is inside this location.
             return Ok((unsafe { self.m.arenas[arena].src(whole) }?, pattern, address));
         }
         let buffer = self.m.run.staging(k, hi - lo, &self.m.settings.limits)?;

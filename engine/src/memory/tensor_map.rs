@@ -14,7 +14,7 @@ impl TensorMap {
     /// Reads `{"<tensor>": {"partition_offset": p, "free_offset": f}}`; entries without both keys place nothing.
     pub fn from_json(text: &str) -> Result<TensorMap> {
         let json: serde_json::Value = serde_json::from_str(text)
-            .map_err(|e| Error::new(Code::J001, format!("the tensor map is no JSON: {e}")))?;
+            .map_err(|e| Error::new(Code::J001, format!("the tensor map is not JSON: {e}")))?;
         let serde_json::Value::Object(all) = json else {
             return Err(Error::new(Code::J002, "a tensor map is an object by tensor name"));
         };

@@ -10,7 +10,7 @@ use crate::{Code, Error, Result};
 use birsim_kernels::Profile;
 use birsim_kernels::profile::{Leftover, NanWrite, PatternDtype};
 
-/// Where locations lie.
+/// How locations are placed in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemMode {
     /// Physical iff every SBUF and PSUM location is allocated.
@@ -132,7 +132,7 @@ impl Builder {
         self
     }
 
-    /// Tells every executed instruction; selects the `reference` schedule in place of `window`.
+    /// Reports every executed instruction. Selects the `reference` schedule instead of `window`.
     #[must_use]
     pub fn trace(mut self, sink: TraceSink) -> Self {
         self.trace = Some(sink);

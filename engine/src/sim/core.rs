@@ -83,8 +83,8 @@ impl Core {
         let states: Vec<LocationState> = query.iter(world).copied().collect();
         let program = world.resource::<Program>();
         let mut out = Vec::new();
-        // Of several cores one may write what another declares; whoever runs them judges. A run that broke off is
-        // not expected to have written anything.
+        // With several cores, one may write what another declares, so the driver of the cores decides. An aborted run is
+        // not expected to have written its outputs.
         if world.resource::<Settings>().cores > 1 || !world.resource::<ProgramCounter>().finished {
             return out;
         }

@@ -192,7 +192,7 @@ impl Simulator {
     }
 
     /// What an instruction would read and write now: locations and patterns of arena bytes, inputs first. Dynamic
-    /// operands are resolved with the present registers.
+    /// operands are resolved with the current registers.
     pub fn effects(&mut self, instruction: &str) -> Result<Vec<Effect>> {
         let core = self.core.as_mut().ok_or_else(not_loaded)?;
         let row = core.world.resource::<Program>().insts.iter().position(|i| *i.name == *instruction);

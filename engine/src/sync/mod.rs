@@ -70,7 +70,9 @@ impl Banks<'_> {
                 return Err(Error::new(Code::S004, "an event is updated with evt-set").received(mode));
             }
             (SyncKind::Semaphore, UpdateMode::EvtSet) => {
-                return Err(Error::new(Code::S005, "evt-set is no update of a semaphore").received(format!("id {id}")));
+                return Err(
+                    Error::new(Code::S005, "evt-set is not an update of a semaphore").received(format!("id {id}"))
+                );
             }
             (SyncKind::Semaphore, UpdateMode::SemInc | UpdateMode::SemDec) if u.value != 1 => {
                 return Err(

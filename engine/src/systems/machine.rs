@@ -11,7 +11,7 @@ use bevy_ecs::system::SystemParam;
 type EngineState = (&'static mut RegisterFile, &'static mut Accumulators, &'static mut EngineRng);
 type ArenaState = (&'static mut ArenaMem, &'static mut InitShadow, &'static mut AccumShadow);
 
-/// Queries and resources behind a [`Machine`].
+/// Queries and resources that a [`Machine`] borrows.
 #[derive(SystemParam)]
 pub(crate) struct MachineParam<'w, 's> {
     program: Res<'w, Program>,

@@ -12,7 +12,7 @@ pub(super) fn memory(mut calls: ResMut<Calls>, mut issue: ResMut<IssueList>, mut
     if calls.0.is_empty() {
         return;
     }
-    // Who observes is settled once for all calls, so that a run nobody observes does not look for it again.
+    // Decide once per tick whether anyone observes.
     let done = machine.with(|m| match m.watch.is_some() {
         true => execute_all::<true>(m, &mut calls.0),
         false => execute_all::<false>(m, &mut calls.0),

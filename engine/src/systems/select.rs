@@ -229,7 +229,7 @@ impl Poll<'_> {
         order.into_iter().any(|e| self.take(e).is_some())
     }
 
-    /// Barriers and exits that stand in the engines' own queues run when every engine with work has arrived.
+    /// Barriers and exits in the engines' own queues run when every engine that still has work has reached one.
     fn rendezvous(&mut self) -> bool {
         let cursors = &*self.cursors;
         let waiting = (0..QUEUES).filter(|e| cursors[*e].next < cursors[*e].end);

@@ -61,7 +61,7 @@ pub struct SourceRef {
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineId(pub Engine);
 
-/// Engine: rows still to issue in the present segment.
+/// Engine: rows still to issue in the current segment.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// Next row of the instruction table.
@@ -134,7 +134,7 @@ pub struct LocationState {
     pub first_writer: u32,
 }
 
-/// Arena: initialisation shadow; present for outputs and when a checker asks.
+/// Arena: initialisation shadow. Outputs have one; others only when a checker needs it.
 #[derive(Component, Clone, Debug, Default)]
 pub struct InitShadow(pub Option<crate::memory::Shadow>);
 
@@ -150,7 +150,7 @@ pub struct FireCount(pub u64);
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueId(pub u32);
 
-/// Loop axis: present induction value; meaningless outside its loop.
+/// Loop axis: current induction value; meaningless outside its loop.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Induction {
     /// Value.

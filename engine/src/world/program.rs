@@ -140,7 +140,7 @@ pub struct Inst {
     pub body: Option<u32>,
     /// Role of a control instruction.
     pub control: Control,
-    /// Block it stands in.
+    /// Its block.
     pub block: u32,
     /// Position in the block, counting instructions in list order.
     pub index: u32,

@@ -165,7 +165,7 @@ impl Layout {
 const QUADRANT: u64 = 32;
 
 impl Layout {
-    /// Where the target lets a tensor start. The documented simulator does not look, so it is asked for (`strict`).
+    /// Checks that the target lets a tensor start here. The reference does not check it, so only `strict` does.
     fn aligned(&self, set: &ir::LocationSet, loc: &ir::Location) -> Result<()> {
         let on_chip = matches!(loc.ty, MemoryType::Sb | MemoryType::Psum);
         if on_chip && !loc.base.unsigned_abs().is_multiple_of(QUADRANT) {
@@ -263,7 +263,7 @@ pub fn declare(
                 }
             }
             Storage::Register(r) => {
-                // A register without an engine lies in the file all engines share.
+                // A register without an engine is in the file that all engines share.
                 let engine = if r.engine == ir::Engine::Unassigned { ir::Engine::All } else { r.engine };
                 let e = engine as usize;
                 let physical = r.reg_id >= 0;

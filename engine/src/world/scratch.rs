@@ -1,4 +1,4 @@
-//! What one running instruction leaves behind for its own later steps.
+//! What one running instruction keeps for its own later steps.
 
 use birsim_kernels::access::Pattern;
 

@@ -107,7 +107,7 @@ pub struct Settings {
     pub tables: Option<std::sync::Arc<birsim_kernels::activation::pwp::Tables>>,
 }
 
-/// A buffer that CollectiveSend published and nobody has received.
+/// A buffer that CollectiveSend published and that has not been received.
 #[derive(Debug)]
 pub struct Message {
     /// Rank of the sender.

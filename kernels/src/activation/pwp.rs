@@ -247,7 +247,7 @@ fn regions(v: &Value) -> Result<Vec<Region>> {
     for entry in list {
         let e = integer(entry, "exponent")?;
         let slot = usize::try_from(e.saturating_add(127)).ok().and_then(|i| out.get_mut(i));
-        let slot = slot.ok_or_else(|| Error::new(Code::J011, "an exponent lies in -127..=128").received(e))?;
+        let slot = slot.ok_or_else(|| Error::new(Code::J011, "an exponent is in -127..=128").received(e))?;
         let size = integer(entry, "extract_size")?;
         let sections = key(entry, "sections")?.as_array();
         let sections = sections.ok_or_else(|| Error::new(Code::J002, "the sections of an exponent are a list"))?;

@@ -20,7 +20,7 @@ impl MemoryReductionOp {
         match op {
             AluOp::Bypass => Ok(MemoryReductionOp::Copy),
             AluOp::Add => Ok(MemoryReductionOp::Add),
-            _ => Err(Error::new(Code::S006, format!("no memory reduction stands for the ALU op {op} (1465)"))
+            _ => Err(Error::new(Code::S006, format!("no memory reduction implements the ALU op {op} (1465)"))
                 .advice("accumulating writes know bypass and add")),
         }
     }

@@ -60,7 +60,7 @@ codes! {
         rule: "every input that the program reads is bound by the command line or by the location's file",
         advice: "add --input NAME=FILE, --inputs DIR or --random-inputs SEED";
     F006 Invalid "unknown tensor name",
-        rule: "names on the command line are memory-location names of the program (its set's name when unique)",
+        rule: "on the command line a tensor is named by its memory location, or by its set when only one location has that set",
         advice: "list the tensors with `birsim inspect PROGRAM`";
     F007 Invalid "output cannot be written",
         rule: "the output directory must be creatable and writable",
@@ -73,7 +73,7 @@ codes! {
         advice: "the text is damaged or cut off; write the module again";
     J002 Invalid "wrong type of a value",
         rule: "every key holds a value of its documented type",
-        advice: "see the key's type in `birsim ops --json` and the BIR-JSON description";
+        advice: "see the key's type in engine/docs/bir-json.md or engine/docs/opcode-keys.md";
     J003 Invalid "required key missing",
         rule: "required keys must be present",
         advice: "add the key";
@@ -94,12 +94,12 @@ codes! {
         advice: "correct the pattern";
     J009 Invalid "operand count or kind",
         rule: "an instruction has the operands its opcode documents",
-        advice: "see `birsim ops`";
+        advice: "see its operands in engine/docs/opcode-keys.md";
     J010 Invalid "abstract opcode",
         rule: "the six abstract base types are never instantiated",
         advice: "use a concrete opcode of the family";
     J011 Invalid "value out of range",
-        rule: "a value lies in its documented range",
+        rule: "a value is in its documented range",
         advice: "correct the value";
     J012 Invalid "malformed expression",
         rule: "affine expressions use the documented kinds and stay inside 64-bit arithmetic",
@@ -147,7 +147,7 @@ codes! {
         rule: "an ALU operation must be a member of the functor map its numeric path uses",
         advice: "choose an operation that the path supports";
     S007 Fault "dtype not supported by the instruction",
-        rule: "each instruction accepts the dtypes its section documents",
+        rule: "each instruction accepts the dtypes documented for it in engine/docs",
         advice: "cast the operand first";
     S008 Fault "kernel contract violated",
         rule: "the operands and fields of an instruction satisfy its documented contract",
@@ -162,10 +162,10 @@ codes! {
         rule: "the body of a loop does not write its induction variable",
         advice: "use another register";
     S013 Fault "call protocol",
-        rule: "one call frame at a time",
+        rule: "a called function does not call another one",
         advice: "inline one of the two calls";
     S014 Fault "index out of range",
-        rule: "indices of indirect accesses lie inside the indexed extent",
+        rule: "indices of indirect accesses are inside the indexed extent",
         advice: "check the index tensor";
     S015 Fault "memory guard",
         rule: "DRAM is accessed through register patterns only by DMACopy, Save, Load and TensorLoad; PSUM patterns stay in one bank",
@@ -174,14 +174,14 @@ codes! {
         rule: "an instruction that executes has an engine",
         advice: "assign an engine";
     S017 Fault "checker",
-        rule: "the rule of an opt-in checker holds",
-        advice: "see the message, or drop the checker from --check";
+        rule: "a program keeps the rule of every checker that --check selects",
+        advice: "see the message, or leave the checker out of --check";
     S018 Fault "capacity exceeded",
         rule: "allocated locations fit the memory of the target",
         advice: "choose a larger target or smaller tiles";
     S019 Fault "external kernel failed",
         rule: "kernel_sim ends with status 0 and writes every output",
-        advice: "run it by hand on the kept files";
+        advice: "see the output of kernel_sim in the message, or run it by hand with the same inputs";
     U001 Unsupported "instruction not modelled",
         rule: "birsim executes the instructions listed as implemented by `birsim ops`",
         advice: "see `birsim ops --fidelity`";
@@ -195,8 +195,8 @@ codes! {
         rule: "CustomOp and BIRKernel start a program only when --allow-external-kernels names it",
         advice: "pass --allow-external-kernels PATH";
     B001 Bug "internal invariant broken",
-        rule: "this cannot happen",
-        advice: "please report it with the program";
+        rule: "birsim's own invariants hold for every program",
+        advice: "please report it, with the program if possible";
 }
 
 impl Code {

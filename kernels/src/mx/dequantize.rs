@@ -21,7 +21,7 @@ pub fn dequantize(data: &Src, scales: &Src, lane: usize, start: usize, out: &mut
     let side = Side::new("data", data, scales)?;
     let n = out.len() / 4;
     if out.len() > CHUNK || !out.len().is_multiple_of(4) || lane >= data.lanes() || start + n > data.lane_len() {
-        return Err(Error::new(Code::S002, "the containers lie outside the data"));
+        return Err(Error::new(Code::S002, "the containers are outside the data"));
     }
     side.values(lane, start, out);
     Ok(())

@@ -1,4 +1,4 @@
-//! The golden check of whole tensors, and how its outcome is told.
+//! The golden check of whole tensors, and how its outcome is reported.
 
 use crate::args::ToleranceArgs;
 use crate::npy::{Npy, shape_text};

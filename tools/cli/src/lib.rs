@@ -38,7 +38,7 @@ pub fn klr_sim_main() -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(70))
 }
 
-/// Runs one command line like [`main`], but returns the error that ends it in place of telling it.
+/// Runs one command line like [`main`], but returns the error that ends it instead of printing it.
 pub fn attempt(args: Vec<OsString>) -> Result<()> {
     let term = Term::new(args::early_color(&args));
     dispatch(args, &term, |a| run::attempt(a, &term).map(|()| 0)).map(|_| ())

@@ -66,7 +66,7 @@ impl<'m> Scope<'m> {
         self.sets.get(name).copied()
     }
 
-    /// The location that a pair of names stands for; either may be empty.
+    /// The location of a pair of names; either may be empty.
     pub fn find(&self, memref: &str, memsetref: &str) -> Found<'m> {
         if memref.is_empty() {
             return self.set(memsetref).map_or(Found::NoSet, Found::Set);

@@ -52,7 +52,7 @@ pub fn check_piece(storages: &[Storage], block: &Block) -> Result<()> {
     walk.errors.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// Where a value stands in an instruction.
+/// The place of a value in an instruction.
 #[derive(Clone, Copy)]
 enum Slot {
     /// The instruction itself.

@@ -15,7 +15,7 @@ impl<'m> Walk<'m> {
         let Some(scope) = self.scope else { return };
         for name in &function.arguments {
             if self.index.scopes[scope].set(name).is_none() {
-                let e = dangling(format!("the formal argument {name} is no tensor set of the function"), name);
+                let e = dangling(format!("the formal argument {name} is not a tensor set of the function"), name);
                 self.push(e.operand("arguments"));
             }
         }
@@ -38,7 +38,7 @@ impl<'m> Walk<'m> {
     pub(super) fn block_arguments(&mut self, block: &'m Block) {
         for argument in &block.arguments {
             if !self.has_register(&argument.name) {
-                let what = format!("the block argument {} is no register of the function", argument.name);
+                let what = format!("the block argument {} is not a register of the function", argument.name);
                 self.push(dangling(what, &argument.name).operand("arguments"));
             }
             for (value, from) in &argument.incoming {
@@ -268,7 +268,7 @@ impl<'m> Walk<'m> {
             return;
         };
         let Some(queue) = queue else {
-            // Without a queue the blocks may stand in any.
+            // Without a queue the blocks may be in any queue.
             for b in blocks {
                 if !self.index.queues.values().any(|q| q.contains(b.as_str())) {
                     self.fault(i, Slot::Key("dma_blocks"), dangling(format!("no queue has a DMABlock named {b}"), b));

@@ -37,7 +37,7 @@ pub(super) fn read(path: &Path, dtype: Dtype, elements: usize) -> Result<Vec<u8>
             .received(format!("NumPy {}", header.element)));
     }
     let want = (elements * dtype.size()) as u64;
-    // NumPy ignores what follows the data; here it tells of a kernel that wrote something else than it says.
+    // NumPy ignores bytes after the data. Here they mean that the kernel wrote something else than the header says.
     let data = found.len().saturating_sub(header.length);
     if (header.bytes, data) != (want, want) {
         return Err(failed(path, format!("a result of {elements} elements of {dtype} has {want} bytes"))

@@ -51,7 +51,7 @@ pub(super) fn run(program: &Path, config: &Path, folder: &Path, limits: &Limits)
             .received(&shown)
             .advice("check the path given to --allow-external-kernels and its permissions")
     };
-    // The program runs in another folder, so a relative path must be settled first.
+    // The program runs in another folder, so a relative path is made absolute first.
     let program = program.canonicalize().map_err(host)?;
     let errors = folder.join("stderr.txt");
     let stderr = std::fs::File::create(&errors).map_err(host)?;

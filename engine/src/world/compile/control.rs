@@ -89,7 +89,7 @@ impl Context<'_> {
             Opcode::SwitchQueueInstance | Opcode::ResetQueueInstance => (self.rewind(i)?, None),
             Opcode::GroupResetSemaphores => (self.group_reset(i)?, None),
             Opcode::DMABlock => {
-                return Err(Error::new(Code::J009, "a DMABlock stands in a queue, not in a block")
+                return Err(Error::new(Code::J009, "a DMABlock belongs in a queue, not in a block")
                     .advice("move it to the module's queues and fire it with a DMATrigger"));
             }
             _ => (Control::None, None),

@@ -50,7 +50,7 @@ pub struct Compiler {
     entry_by_sync: bool,
 }
 
-/// Where the compiler stands while it walks one function.
+/// The compiler's position while it walks one function.
 pub struct Context<'a> {
     /// The program being built.
     pub program: &'a mut Program,

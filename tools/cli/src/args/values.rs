@@ -32,7 +32,7 @@ pub(super) fn dump_point(text: &str) -> Result<DumpPoint, String> {
     };
     let (tensor, instruction) = match point.split_once('@') {
         Some((t, i)) if !i.is_empty() => (t, Some(i.to_string())),
-        Some(_) => return Err("an instruction is missing behind @".to_string()),
+        Some(_) => return Err("an instruction is missing after @".to_string()),
         None => (point, None),
     };
     if tensor.is_empty() {

@@ -17,7 +17,7 @@ pub fn meta_dtype(path: &Path) -> Option<Dtype> {
     Dtype::from_name(word).or_else(|| Dtype::ALL.iter().copied().find(|d| d.ml_dtypes_name() == word))
 }
 
-/// The dtype of a file that stands alone: an explicit one, else NumPy's, else the side file's.
+/// The dtype of a file without a declaration: an explicit one, else NumPy's, else the side file's.
 pub fn dtype_of(path: &Path, element: Element, explicit: Option<Dtype>) -> Result<Dtype> {
     let found = explicit.or(element.native().filter(|_| element.kind != b'u')).or_else(|| meta_dtype(path));
     let found = found.or(element.native());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Writes a file under a temporary name in its folder, then renames it: readers see the old file or the whole new one.
 ///
-/// A link is followed, and what is no regular file (a device, a pipe) is written to and never replaced.
+/// A link is followed. Anything other than a regular file (a device, a pipe) is written to and never replaced.
 pub fn write_atomic(path: &Path, parts: &[&[u8]]) -> Result<()> {
     let attempt = || -> std::io::Result<()> {
         let write = |out: &mut dyn Write| parts.iter().try_for_each(|part| out.write_all(part));

@@ -23,7 +23,7 @@ impl OutputFolder<'_> {
         Ok(folder)
     }
 
-    /// Something lies in the folder now.
+    /// Notes that the folder now contains files, so it is not removed.
     pub fn keep(&self) {
         self.fresh.set(false);
     }

@@ -116,7 +116,7 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
             if let Ok(summaries) = guard(|| Ok(sim.summaries())) {
                 device_prints(&summaries)?;
                 record.summary(&summaries, &sim);
-                // The error tells the first finding of the checkers.
+                // The error is the first finding of the checkers.
                 if e.code() == Code::S017 && !args.quiet {
                     record.findings().skip(1).for_each(|f| term.warn(&f));
                 }
@@ -139,7 +139,7 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
 /// Most errors of one kernel that are printed.
 const MAX_ERRORS: usize = 20;
 
-/// Loads the program. All errors but the gravest are told here, that one ends the run.
+/// Loads the program. The gravest error ends the run; all others are printed here.
 fn load(args: &Run, term: &Term, sources: &[Source], record: &mut Record) -> Result<Loaded> {
     let options = LowerOptions {
         arch: args.target.map(|t| t.arch()),
@@ -280,7 +280,7 @@ fn device_prints(summaries: &[RunSummary]) -> Result<()> {
         for p in &summary.prints {
             let text = plain(&p.text);
             if p.stderr {
-                // A reader of stderr that has gone away is no reason to stop.
+                // A closed stderr is not a reason to stop.
                 let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{who}{text}\n"));
             } else {
                 print(&format!("{who}{text}\n"))?;
@@ -290,7 +290,7 @@ fn device_prints(summaries: &[RunSummary]) -> Result<()> {
     Ok(())
 }
 
-/// What a single core tells itself, for several: outputs that nothing wrote, inputs that something changed.
+/// For several cores, the remarks that a single core makes itself: outputs that nothing wrote, inputs that were modified.
 fn remarks(sim: &mut Cores, decls: &[Decl], record: &mut Record) -> Result<()> {
     for decl in decls {
         let writer = sim.written_by(&decl.name)?;

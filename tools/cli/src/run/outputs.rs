@@ -21,7 +21,7 @@ pub fn outputs(
     record: &mut Record,
 ) -> Result<()> {
     let tolerance = golden::tolerance(&args.tolerance, profile.tolerance_unit);
-    // Everything is read before anything is written, so that a failure leaves no half of the results behind.
+    // Everything is read before anything is written, so that a failure does not leave half of the results.
     let mut results = Vec::new();
     for (decl, golden) in decls.iter().zip(&goldens.origins).filter(|(d, _)| d.kind.is_output()) {
         results.push((decl, golden, sim.output(&decl.name)?));

@@ -33,7 +33,7 @@ impl Meter {
         let (stop, stopped) = channel();
         let program = program.to_string();
         let first = if when == Progress::Always { Duration::ZERO } else { QUIET };
-        // Without a thread there is no progress display, and the run is none the worse for it.
+        // Without a thread there is no progress display; the run itself does not need one.
         let thread = std::thread::Builder::new().name("progress".into()).spawn(move || {
             let start = Instant::now();
             let mut wait = first;

@@ -29,13 +29,13 @@ pub struct OutputRecord {
 pub struct Record {
     /// Program as named on the command line.
     pub program: String,
-    /// Target, once settled.
+    /// Target, once known.
     pub target: Option<&'static str>,
-    /// Order, once settled.
+    /// Order, once known.
     pub order: Option<&'static str>,
     /// Schedule.
     pub schedule: String,
-    /// Memory mode, once settled.
+    /// Memory mode, once known.
     pub mem_mode: Option<&'static str>,
     /// Preset.
     pub profile_name: &'static str,

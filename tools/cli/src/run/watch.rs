@@ -44,7 +44,8 @@ impl Golden {
             Some((row["instruction"].as_str()?.to_string(), row["output_hash"].as_str()?.to_string()))
         };
         let rows: Option<Vec<_>> = text.lines().map(row).collect();
-        let rows = rows.ok_or_else(|| at(Error::new(Code::J001, "a line of the trace is no row of one")))?;
+        let rows =
+            rows.ok_or_else(|| at(Error::new(Code::J001, "a line of the trace file is not a row of a trace")))?;
         Ok(Golden { name, rows, next: 0, difference: None })
     }
 

@@ -42,7 +42,7 @@ impl Files<'_> {
         if self.confined {
             return program::inside(self.folders, file).map_err(|why| {
                 Error::new(Code::F001, format!("cannot read a constant of the kernel: {why}"))
-                    .advice("constants lie in the folder of the KLR file or in --constants DIR")
+                    .advice("constants are read from the folder of the KLR file or from --constants DIR")
                     .at(|p| p.file = Some(file.to_owned()))
             });
         }
@@ -170,7 +170,7 @@ fn collection(decls: &[Decl], own: &[usize], path: &Path) -> Result<Vec<(usize, 
     Ok(found)
 }
 
-/// Opens the file or archive member behind an origin.
+/// Opens the file or archive member that an origin names.
 pub fn with_npy<T>(origin: &Origin, f: impl FnOnce(Npy<'_>) -> Result<T>) -> Result<T> {
     match origin {
         Origin::File(path) => f(npy::open(path)?),

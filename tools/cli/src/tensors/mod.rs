@@ -18,7 +18,7 @@ pub struct Decl {
     pub name: String,
     /// Name of its set.
     pub set: String,
-    /// The set's name stands for the tensor too (ruling D27).
+    /// The set's name also names the tensor (ruling D27).
     pub by_set: bool,
     /// Role.
     pub kind: TensorKind,

@@ -18,7 +18,7 @@ pub fn resolve(decls: &[Decl], text: &str) -> Result<usize> {
             .advice(suggestion(decls, text))),
         several => {
             let names: Vec<&str> = several.iter().map(|i| decls[*i].name.as_str()).collect();
-            Err(Error::new(Code::F006, "the name stands for several memory locations")
+            Err(Error::new(Code::F006, "the name belongs to several memory locations")
                 .received(format!("'{text}'"))
                 .advice(format!("use one of {}", names.join(", "))))
         }
@@ -87,7 +87,7 @@ mod tests {
         let e = resolve(&decls, "t").unwrap_err();
         assert_eq!(e.code(), Code::F006);
         assert!(e.advice_text().contains("t_0, t_1"), "{e}");
-        // Under tensor_names=location the sets are out of the game.
+        // With tensor_names=location, set names do not count.
         let only = decls.map(|d| Decl { by_set: false, ..d });
         assert_eq!(resolve(&only, "x").unwrap(), 0);
         assert_eq!(resolve(&only, "w_loc").unwrap(), 3);

@@ -67,7 +67,7 @@ impl Region {
             )));
         }
         if a.memory == Memory::Reg {
-            return Err(Error::new(Code::K004, "a tensor operand lies in the register file")
+            return Err(Error::new(Code::K004, "a tensor operand is in the register file")
                 .at(|p| p.tensor = Some(tensor.name.clone())));
         }
         Ok(Region {
@@ -266,7 +266,7 @@ impl Tensors {
         let Some(primary) = primary else { return Ok(()) };
         let bad = |what: &str| Error::new(Code::K005, what).at(|p| p.tensor = Some(primary.name.clone()));
         if regions.iter().any(|r| r.is_hbm() != primary.is_hbm() || (!r.is_hbm() && r.memory != primary.memory)) {
-            return Err(bad("tensors of one address lie in different memories").received(address));
+            return Err(bad("tensors of one address are in different memories").received(address));
         }
         let base = |f: fn(&Region) -> Option<u64>| regions.iter().map(|r| f(r).unwrap_or(0)).min().unwrap_or(0);
         let par_base = base(|r| r.par_offset);
@@ -406,7 +406,7 @@ fn constant_file(constant: &str, file: &str) -> Result<String> {
     let path = std::path::Path::new(file);
     let inside = path.components().all(|c| matches!(c, std::path::Component::Normal(_) | std::path::Component::CurDir));
     if file.is_empty() || !inside || file.contains('\\') {
-        return Err(Error::new(Code::K005, "a shared constant's file lies outside the kernel's folder")
+        return Err(Error::new(Code::K005, "the file of a shared constant is outside the kernel's folder")
             .received(format!("{file:?}"))
             .advice("constants are read from the folder of the KLR file or from --constants DIR only")
             .at(|p| p.tensor = Some(constant.to_owned())));

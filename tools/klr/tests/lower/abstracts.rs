@@ -141,7 +141,7 @@ fn kind_11_dma_copy() {
     let line = text(list.last().unwrap());
     assert!(line.starts_with("DMACopy") && !line.contains("oob_is_err=true"), "{line}");
     let unknown = DmaCopy { dst: moving(dma().dst), ..dma() };
-    assert!(missing(Operator::DmaCopy(Box::new(unknown))).contains("policy lies in a numbered register"));
+    assert!(missing(Operator::DmaCopy(Box::new(unknown))).contains("policy is in a numbered register"));
 }
 
 fn load(is_transpose: bool) -> Operator {

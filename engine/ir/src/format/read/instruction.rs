@@ -106,7 +106,7 @@ fn updates_beside(opcode: Opcode, sync: &mut SyncInfo) -> &mut Vec<UpdateRef> {
     if opcode == Opcode::AllEngineBarrier { &mut sync.second_update } else { &mut sync.on_update }
 }
 
-/// Immediates belong to `ins` wherever they stand (`bir-json.md` 6).
+/// Immediates belong to `ins`, whichever list they are written in (`bir-json.md` 6).
 fn move_immediates(i: &mut Instruction) {
     let immediate =
         |o: &Operand| matches!(o, Operand::Imm { .. } | Operand::SymbolicImm { .. } | Operand::ImmArray { .. });

@@ -1,5 +1,5 @@
-//! Names of the records on the way to an error. Keys are unordered, so a record's name may stand behind the fault;
-//! a second, skipping pass over the text finds it. It runs only when reading failed.
+//! Names of the records that contain an error. Keys are unordered, so a record's name may come after the error; a second
+//! pass over the text, which skips values, finds it. It runs only when reading has failed.
 
 use super::context::Step;
 use super::scalar::Key;

@@ -42,7 +42,7 @@ pub fn parse_all(bytes: &[u8]) -> Result<Module, Vec<Error>> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let parsed = module::Document(&context).deserialize(&mut deserializer).and_then(|m| deserializer.end().map(|()| m));
     parsed.map_err(|e| {
-        // Errors of syntax end the document: there are no records to look at one by one.
+        // After a syntax error there are no records that could be checked one by one.
         let found = match e.is_data().then(|| serde_json::from_slice::<&RawValue>(bytes)) {
             Some(Ok(document)) => recover::errors(document, Text::new(bytes)),
             _ => Vec::new(),

@@ -175,7 +175,7 @@ record! {
     }
 }
 
-/// Attributes: an object, or a list of names that stand for true.
+/// Attributes: an object, or a list of names whose values are true.
 #[derive(Clone, Copy)]
 struct Attributes<'c>(&'c Context);
 

@@ -283,7 +283,7 @@ pub(super) struct List<'c, S> {
     pub of: S,
 }
 
-/// A list of values that are no records of their own.
+/// A list of values that are not records of their own.
 pub(super) fn list<S>(cx: &Context, of: S) -> List<'_, S> {
     List { cx, named: None, of }
 }

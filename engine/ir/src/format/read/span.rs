@@ -64,8 +64,8 @@ pub(super) fn text(raw: &RawValue) -> Option<String> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// The value that a label as `ins[0].ap`, `on_wait[1].id` or `engine_id` stands for, as far as it can be followed. Keys
-/// of `sync_info` are written without it.
+/// The value that a label such as `ins[0].ap`, `on_wait[1].id` or `engine_id` names, or the last record on the way to it
+/// that exists. Labels of keys in `sync_info` leave that name out.
 pub(super) fn labelled<'t>(record: &'t RawValue, label: &str) -> &'t RawValue {
     let mut at = record;
     for part in label.split('.') {

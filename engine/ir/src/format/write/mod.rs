@@ -87,7 +87,7 @@ fn block(b: &Block) -> Item<'_> {
     }))
 }
 
-/// Unknown keys come first, so that known ones win should both be present.
+/// Unknown keys are written first, so that a known key of the same name replaces them.
 fn entries(extra: &Extra) -> Vec<Entry<'_>> {
     extra.iter().map(|(k, v)| (k.as_str(), v.clone().into())).collect()
 }
@@ -96,7 +96,7 @@ fn name<T: Named>(v: T) -> Json {
     Json::from(v.name())
 }
 
-/// A number, or the text that stands for a non-finite one.
+/// A number, or the text of a non-finite one.
 fn float(x: f64) -> Json {
     match serde_json::Number::from_f64(x) {
         Some(n) => Json::Number(n),

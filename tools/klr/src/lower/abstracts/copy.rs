@@ -22,10 +22,10 @@ pub fn dma_copy(cx: &mut Core<'_>, p: &DmaCopy) -> Result<Instruction> {
         _ => &DmaBounds::Error,
     };
     if matches!(policy, DmaBounds::Reg(_)) {
-        return Err(unclear(11, "the bounds policy lies in a numbered register, and its codes are not described"));
+        return Err(unclear(11, "the bounds policy is in a numbered register, and its codes are not documented"));
     }
     if p.compute_op != DgeComputeOp::None && dynamic(&p.dst)?.is_some() {
-        return Err(unclear(11, "nothing tells whether the indices of an accumulating copy may repeat"));
+        return Err(unclear(11, "the file does not say whether the indices of an accumulating copy may repeat"));
     }
     let p = NcDmaCopy {
         dst: p.dst.clone(),

@@ -41,10 +41,10 @@ pub fn send_recv_compute(cx: &mut Core<'_>, p: &SendRecvCompute) -> Result<Instr
         return Err(unclear(43, "the BIR form sends to one core"));
     };
     if from.is_empty() {
-        return Err(unclear(43, "it receives from nobody, and what it then leaves is not described"));
+        return Err(unclear(43, "it receives from no core, and its result is then not documented"));
     }
     if !(0..=i64::from(u32::MAX)).contains(&pipe) {
-        return Err(Error::new(Code::K005, "a pipe id lies in 0..2^32").received(pipe));
+        return Err(Error::new(Code::K005, "a pipe id is in 0..2^32").received(pipe));
     }
     let mut inst = cx.collective("LocalSendRecvCompute-", Opcode::CollectiveCompute, Engine::Pool);
     inst.ins.push(cx.ap(src)?);

@@ -40,7 +40,7 @@ pub fn load_stationary(cx: &mut Core<'_>, p: &LoadStationary) -> Result<Instruct
 /// A product with the last matrix that was loaded.
 pub fn mat_mul(cx: &mut Core<'_>, p: &MatMul) -> Result<Instruction> {
     let Some(Loaded(held)) = cx.stationary.clone() else {
-        return Err(unclear(21, "no loadStationary stands before it in its block"));
+        return Err(unclear(21, "no loadStationary precedes it in its block"));
     };
     let mut inst = cx.inst("matmult_", Opcode::Matmult, Engine::Pe);
     inst.ins.extend([cx.ap(&p.moving)?, Operand::Physical(held)]);

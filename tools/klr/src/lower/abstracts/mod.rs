@@ -102,6 +102,8 @@ fn number(cx: &mut Core<'_>, kind: u8, value: &Immediate) -> Result<f32> {
         Immediate::Float(x) => Ok(*x),
         Immediate::Int(n) => Ok(*n as f32),
         Immediate::Register(n) => Ok(fresh_register(cx, *n)),
-        Immediate::Pointer => Err(unclear(kind, "an immediate is a pointer, and nothing tells where it leads")),
+        Immediate::Pointer => {
+            Err(unclear(kind, "an immediate is a pointer, and the file does not say what it points to"))
+        }
     }
 }

@@ -137,7 +137,7 @@ pub fn send_recv(cx: &mut Core<'_>, p: &SendRecv) -> Result<Instruction> {
         }
     }
     if !(0..=i64::from(u32::MAX)).contains(&pipe) {
-        return Err(bad("a pipe id lies in 0..2^32").received(pipe));
+        return Err(bad("a pipe id is in 0..2^32").received(pipe));
     }
     let mut inst = cx.collective("LocalSendRecv-", Opcode::CollectiveCompute, Engine::Pool);
     inst.ins.push(cx.ap(&p.src)?);
@@ -160,7 +160,7 @@ pub fn core_barrier(cx: &mut Core<'_>, p: &CoreBarrier) -> Result<Instruction> {
     let engine = cx.engine(p.engine);
     let data = cx.ap(&p.data)?;
     if let Some(core) = p.cores.iter().find(|c| u32::try_from(**c).is_err()) {
-        return Err(bad("a core id lies in 0..2^32").received(core));
+        return Err(bad("a core id is in 0..2^32").received(core));
     }
     let mut inst = cx.inst("CoreBarrier-", Opcode::CoreBarrier, engine);
     inst.ins.push(data.clone());

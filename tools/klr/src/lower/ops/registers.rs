@@ -86,8 +86,8 @@ pub fn current_processing_rank_id(cx: &mut Core<'_>, p: &CurrentProcessingRankId
     let unsigned = |value: i64, what: &str| {
         u32::try_from(value).map(i64::from).map_err(|_| Error::new(Code::K005, what).received(value))
     };
-    let iteration = unsigned(p.iteration_id, "an iteration id lies in 0..2^32")?;
-    let channel = unsigned(p.channel_id, "a channel id lies in 0..2^32")?;
+    let iteration = unsigned(p.iteration_id, "an iteration id is in 0..2^32")?;
+    let channel = unsigned(p.channel_id, "a channel id is in 0..2^32")?;
     let mut inst = cx.inst("GetCurProcessingRankID-", Opcode::GetCurProcessingRankID, Engine::All);
     inst.outs.push(cx.register(&p.dst, Dtype::Uint32)?);
     Ok(inst
