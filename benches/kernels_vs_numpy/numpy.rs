@@ -35,7 +35,7 @@ impl Numpy {
         Ok(numpy)
     }
 
-    /// Prepares a case; false when there is no counterpart.
+    /// Prepares a case; false when NumPy has no counterpart.
     pub fn has(&mut self, case: &str) -> bool {
         self.ask(case).is_ok_and(|answer| answer == "ready")
     }

@@ -130,7 +130,7 @@ fn reset_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// Peak resident set of this process so far, in KiB; 0 where the system does not tell.
+/// Peak resident set of this process so far, in KiB; 0 where the system does not report it.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|l| l.starts_with("VmHWM:"));

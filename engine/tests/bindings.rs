@@ -287,7 +287,7 @@ fn fault_22_a_loop_body_does_not_write_its_induction_variable() {
 
 #[test]
 fn d10_the_generation_of_a_state_is_named_by_the_key_or_by_the_engine() {
-    // Six words fit generation 1, 24 generation 2. rng_engine says DVE, the instruction stands on Pool.
+    // Six words fit generation 1, 24 generation 2. rng_engine says DVE, the instruction's own engine is Pool.
     for (value, words, fits) in
         [("rng_engine", 24, true), ("rng_engine", 6, false), ("engine", 6, true), ("engine", 24, false)]
     {

@@ -1,8 +1,8 @@
-//! The rooms of the engine, bottom up: a room may use what lies below it, never what lies above.
+//! The folders of the engine, bottom up: a folder may use those below it, never those above.
 
 use std::path::{Path, PathBuf};
 
-/// Rooms from the lowest to the highest; those of one line know nothing of each other.
+/// Folders from the lowest to the highest; those of one line do not use each other.
 const ORDER: &[&[&str]] =
     &[&["memory"], &["world"], &["exec", "sync"], &["control", "check"], &["systems"], &["sim"], &["cores"]];
 
@@ -21,7 +21,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Rooms that a line of code names: `crate::room`, or the members of `use crate::{..}`.
+/// Folders that a line of code names: `crate::folder`, or the members of `use crate::{..}`.
 fn rooms_named(text: &str) -> Vec<(usize, String)> {
     let mut out = Vec::new();
     for (at, _) in text.match_indices("crate::") {

@@ -115,9 +115,9 @@ fn order_is_handed_on_over_several_engines() {
         races(&queued(list)).len()
     };
     assert_eq!(chain(vec![synced(nop("m", "Pool"), &[3], &[4])]), 0);
-    // The same semaphores, but nobody in between waits for the write.
+    // The same semaphores, but no instruction in between waits for the write.
     assert_eq!(chain(vec![synced(nop("m", "Pool"), &[], &[4])]), 1);
-    // A wait behind the access comes too late.
+    // A wait after the access comes too late.
     let late = vec![
         synced(copy("d", "DMA", all(&X), all(&S)), &[], &[3]),
         copy("e", "DVE", all(&S), all(&R)),

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 const ALL_OPCODES: &str = include_str!("data/bir/all_opcodes.json");
 const NORMALIZED: &str = include_str!("data/bir/all_opcodes.normalized.json");
 
-/// Opcodes of that compiler that are no InstructionType.
+/// Opcodes of that compiler that are not an InstructionType.
 const FOREIGN: [&str; 10] = [
     "Shuffle",
     "CalcVarAddr",

@@ -32,7 +32,7 @@ fn damaged(pointer: &str, replacement: &str) -> String {
     module.to_string()
 }
 
-/// `@name` at the start of a pointer stands for the instruction of the entry function with that name.
+/// `@name` at the start of a pointer is the instruction of that name in the entry function.
 fn resolve_names(module: &Json, pointer: &str) -> String {
     let (plus, rest) = pointer.strip_prefix('+').map_or(("", pointer), |r| ("+", r));
     let Some(rest) = rest.strip_prefix('@') else { return pointer.to_string() };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 
-/// Who issues when.
+/// In which order engines issue instructions that are ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
     /// Every engine issues consecutive runnable instructions.
@@ -33,7 +33,7 @@ pub struct Limits {
     pub deadline: Option<Instant>,
     /// Set from outside to stop.
     pub cancel: Option<Arc<AtomicBool>>,
-    /// Instructions executed so far, for others to look at during the run.
+    /// Instructions executed so far, readable from other threads during the run.
     pub progress: Option<Arc<AtomicU64>>,
 }
 
@@ -74,7 +74,7 @@ impl Default for Stats {
     }
 }
 
-/// What may be chosen for a run.
+/// The settings of a run.
 #[derive(Resource, Clone, Debug)]
 pub struct Settings {
     /// Choices of numerics.

@@ -1,4 +1,4 @@
-//! Interrupts: a run that is told to stop ends with a partial report.
+//! Interrupts: a run that is stopped ends with a partial report.
 #![cfg(unix)]
 
 mod common;

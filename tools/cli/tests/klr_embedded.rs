@@ -33,7 +33,7 @@ fn an_embedded_kernel_is_expanded_into_a_call() {
     let lists = r#""func_args": ["x_set"], "func_outs": ["o_set"]"#;
     for (file, arguments) in [("k.klr", NAMED), ("/build/artifacts/k.klr", NAMED), ("k.klr", lists)] {
         s.write("m.json", embedding(file, "klir", [32, 64], arguments));
-        // As it stands the kernel is skipped.
+        // Without expansion the kernel is skipped.
         let ran = s.birsim(&["run", "m.json", "--input", "x=x.npy"]);
         ran.exits(0);
         assert!(ran.stderr.contains("never written"), "{}", ran.stderr);

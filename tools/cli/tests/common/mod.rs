@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a finished command left behind.
+/// The result of a finished command.
 pub struct Ran {
     pub code: i32,
     pub stdout: String,
@@ -190,7 +190,7 @@ pub fn kernel(name: &str) -> Vec<u8> {
     sample_file(name, "kernel.klr")
 }
 
-/// Runs the reference tool's stand-in inside the sandbox.
+/// Runs `nki_klr_sim` inside the sandbox.
 pub fn klr_sim(s: &Sandbox, args: &[&str]) -> Ran {
     let out = Command::new(env!("CARGO_BIN_EXE_nki_klr_sim")).args(args).current_dir(s.0.path()).output().unwrap();
     let text = |b: Vec<u8>| String::from_utf8(b).unwrap();
