@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 const ORDER: &[&[&str]] =
     &[&["memory"], &["world"], &["exec", "sync"], &["control", "check"], &["systems"], &["sim"], &["cores"]];
 
-fn level(room: &str) -> Option<usize> {
-    ORDER.iter().position(|line| line.contains(&room))
+fn level(folder: &str) -> Option<usize> {
+    ORDER.iter().position(|line| line.contains(&folder))
 }
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -22,7 +22,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Folders that a line of code names: `crate::folder`, or the members of `use crate::{..}`.
-fn rooms_named(text: &str) -> Vec<(usize, String)> {
+fn folders_named(text: &str) -> Vec<(usize, String)> {
     let mut out = Vec::new();
     for (at, _) in text.match_indices("crate::") {
         let before = text[..at].chars().next_back();
@@ -57,23 +57,23 @@ fn rooms_named(text: &str) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn no_room_uses_one_above_it() {
+fn no_folder_uses_one_above_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     sources(&root, &mut files);
     let (mut arrows, mut upward) = (0, Vec::new());
     for path in files {
         let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
-        let room = name.split(['/', '.']).next().unwrap();
-        let Some(from) = level(room) else { continue };
+        let folder = name.split(['/', '.']).next().unwrap();
+        let Some(from) = level(folder) else { continue };
         let text = std::fs::read_to_string(&path).unwrap();
         let code: String = text
             .lines()
             .map(|l| if l.trim_start().starts_with("//") { "" } else { l })
             .flat_map(|l| [l, "\n"])
             .collect();
-        for (line, to) in rooms_named(&code) {
-            let Some(at) = level(&to).filter(|_| to != room) else { continue };
+        for (line, to) in folders_named(&code) {
+            let Some(at) = level(&to).filter(|_| to != folder) else { continue };
             arrows += 1;
             if at >= from {
                 upward.push(format!("{name}:{line} uses {to}"));
@@ -85,10 +85,10 @@ fn no_room_uses_one_above_it() {
 }
 
 #[test]
-fn the_test_sees_every_way_to_name_a_room() {
-    let rooms = |text| rooms_named(text).into_iter().map(|(_, r)| r).collect::<Vec<_>>();
-    assert_eq!(rooms("use crate::exec::Cx;"), ["exec"]);
-    assert_eq!(rooms("use crate::{Code, check::{self, run}, sim::Core};"), ["Code", "check", "sim"]);
-    assert_eq!(rooms("pub(crate) fn f(x: crate::sync::Banks)"), ["sync"]);
-    assert_eq!(rooms("$crate::sync::Banks"), Vec::<String>::new());
+fn the_test_sees_every_way_to_name_a_folder() {
+    let folders = |text| folders_named(text).into_iter().map(|(_, r)| r).collect::<Vec<_>>();
+    assert_eq!(folders("use crate::exec::Cx;"), ["exec"]);
+    assert_eq!(folders("use crate::{Code, check::{self, run}, sim::Core};"), ["Code", "check", "sim"]);
+    assert_eq!(folders("pub(crate) fn f(x: crate::sync::Banks)"), ["sync"]);
+    assert_eq!(folders("$crate::sync::Banks"), Vec::<String>::new());
 }

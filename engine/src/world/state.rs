@@ -221,10 +221,10 @@ impl Run {
 pub struct IssueList {
     /// Rows.
     pub rows: Vec<u32>,
-    /// Rows were issued whose sync effects select already applied to `pending`.
+    /// Semaphore values after the rows issued so far.
     pub pending: Vec<u32>,
     /// Engine after the last served one.
     pub next_engine: usize,
-    /// Present step of the seeded schedule.
+    /// State of the random numbers of the seeded schedule.
     pub random: u64,
 }
