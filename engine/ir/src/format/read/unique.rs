@@ -1,4 +1,4 @@
-//! Objects whose keys occur once (ruling D61). serde keeps the last of two values without a word, so every object of a
+//! Objects whose keys occur once (`bir-json.md` 1). serde keeps the last of two values without a word, so every object of a
 //! document is read through [`Once`], or through [`JsonSeed`] where its keys are not known.
 
 use super::context::Context;
