@@ -16,6 +16,7 @@ pub mod spelling;
 pub mod storage;
 pub mod sync;
 pub mod table;
+pub mod traits;
 pub mod validate;
 pub mod value;
 
@@ -26,6 +27,7 @@ pub use operand::{ApPair, DynamicAp, ImmValue, Operand, PhysicalAp, RegisterAp, 
 pub use storage::{Location, LocationSet, RegisterDecl, Storage};
 pub use sync::{SyncInfo, SyncKind, UpdateRef, WaitRef};
 pub use table::{Fidelity, Field, FieldType, Opcode, Role, RouteClass, Row};
+pub use traits::{Rule, Trait, When};
 pub use value::{Axis, Value};
 
 /// Keys that the reader does not know, kept for writing back.

@@ -1,13 +1,21 @@
 //! The opcode table: what is known about every InstructionType, and the macro its rows are written in.
 
+use super::traits::{Rule, Trait, Traits};
 use super::{Engine, Value, opcodes};
 use birsim_kernels::EnumDef;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-/// Number of instruction types.
-pub const OPCODES: usize = 110;
+/// Number of instruction types: of rows.
+pub const OPCODES: usize = {
+    let (mut n, mut family) = (0, 0);
+    while family < opcodes::FAMILIES.len() {
+        n += opcodes::FAMILIES[family].len();
+        family += 1;
+    }
+    n
+};
 
 /// An InstructionType by ordinal. Constants carry the BIR names: `Opcode::TensorScalar`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,17 +27,17 @@ impl Opcode {
         Opcode(ordinal)
     }
 
-    /// The opcode with this ordinal, below 110.
+    /// The opcode with this ordinal.
     pub fn from_ordinal(ordinal: u8) -> Option<Self> {
         ((ordinal as usize) < OPCODES).then_some(Opcode(ordinal))
     }
 
     /// The opcode with this BIR name.
     pub fn from_name(name: &str) -> Option<Self> {
-        TABLE.by_name.get(name).copied()
+        BY_NAME.get(name).copied()
     }
 
-    /// All 110, in ordinal order.
+    /// All, in ordinal order.
     pub fn all() -> impl Iterator<Item = Opcode> {
         (0..OPCODES as u8).map(Opcode)
     }
@@ -41,7 +49,7 @@ impl Opcode {
 
     /// The row of the table.
     pub fn row(self) -> &'static Row {
-        TABLE.rows[self.0 as usize]
+        ROWS[self.0 as usize]
     }
 
     /// BIR name.
@@ -49,24 +57,14 @@ impl Opcode {
         self.row().name
     }
 
+    /// The opcode has a trait.
+    pub fn is(self, one: Trait) -> bool {
+        self.row().is(one)
+    }
+
     /// Matmul family: the writers that accumulate in PSUM (`opcodes.md` 1).
     pub fn is_matmul(self) -> bool {
-        matches!(self.0, 8 | 9 | 95)
-    }
-
-    /// Reads every element before it writes the same element, so in-place operands need no copy (ruling D34).
-    pub fn is_elementwise(self) -> bool {
-        matches!(self.0, 1 | 3 | 4 | 19 | 21 | 22 | 23 | 28 | 29 | 31 | 32 | 51 | 52 | 103)
-    }
-
-    /// Its record is written with every key that has a default (`bir-json.md` 5.1): the matmul family and Activation.
-    pub fn is_written_whole(self) -> bool {
-        self.is_matmul() || self.0 == 4
-    }
-
-    /// Ends a basic block or selects the next one.
-    pub fn is_terminator(self) -> bool {
-        matches!(self.0, 78 | 79 | 81 | 82 | 83)
+        self.is(Trait::Matmul)
     }
 }
 
@@ -267,28 +265,56 @@ pub struct Row {
     pub spec: &'static str,
     /// What is missing, for opcodes that are executed in part.
     pub partial: Option<&'static str>,
+    /// Properties.
+    pub traits: Traits,
+    /// What holds for some forms only.
+    pub rules: &'static [Rule],
 }
 
 /// A role of an operand, parsed from the table's notation: `name`, then `:` and the kinds it accepts (`a` access
-/// pattern, `i` immediate, `r` register; `a` alone when left out), then `?` when optional or `*` when repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// pattern, `i` immediate, `r` register; `a` alone when left out), then marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Role {
     /// What the operand is for.
     pub name: &'static str,
     /// Letters of the accepted kinds.
     pub kinds: &'static str,
-    /// May be left out.
+    /// `?`: may be left out.
     pub optional: bool,
-    /// Zero or more times.
+    /// `*`: zero or more times.
     pub repeated: bool,
+    /// `#`: a table; indices choose which of its elements are accessed.
+    pub table: bool,
+    /// `+`: an output whose elements are read, combined and written; [`Rule::Adds`] may narrow it.
+    pub adds: bool,
+    /// `@`: the operand `ins[1]`, when there is one, moves its address.
+    pub moved: bool,
+    /// `&`: holds addresses when its elements have 64 bits.
+    pub addresses: bool,
 }
 
 impl Role {
     /// Reads the notation.
     pub fn parse(text: &'static str) -> Role {
-        let body = text.trim_end_matches(['?', '*']);
+        let body = text.trim_end_matches(['?', '*', '#', '+', '@', '&']);
+        let marks = &text[body.len()..];
         let (name, kinds) = body.split_once(':').unwrap_or((body, "a"));
-        Role { name, kinds, optional: text.ends_with('?'), repeated: text.ends_with('*') }
+        Role {
+            name,
+            kinds,
+            optional: marks.contains('?'),
+            repeated: marks.contains('*'),
+            table: marks.contains('#'),
+            adds: marks.contains('+'),
+            moved: marks.contains('@'),
+            addresses: marks.contains('&'),
+        }
+    }
+
+    /// The role of operand `k` of a list; the last one is repeated. `None` beyond the list.
+    pub fn of(roles: &[&'static str], k: usize) -> Option<Role> {
+        let role = Role::parse(roles.get(k).or(roles.last())?);
+        (k < roles.len() || role.repeated).then_some(role)
     }
 }
 
@@ -299,22 +325,32 @@ impl Row {
     }
 }
 
-struct Table {
-    rows: [&'static Row; OPCODES],
-    by_name: HashMap<&'static str, Opcode>,
+static ROWS: [&Row; OPCODES] = by_ordinal();
+
+/// The rows in ordinal order. A number that is used twice, or a gap, does not compile.
+const fn by_ordinal() -> [&'static Row; OPCODES] {
+    let mut rows: [Option<&'static Row>; OPCODES] = [None; OPCODES];
+    let mut family = 0;
+    while family < opcodes::FAMILIES.len() {
+        let mut k = 0;
+        while k < opcodes::FAMILIES[family].len() {
+            let row = &opcodes::FAMILIES[family][k];
+            assert!(rows[row.opcode.0 as usize].is_none(), "two rows have one ordinal");
+            rows[row.opcode.0 as usize] = Some(row);
+            k += 1;
+        }
+        family += 1;
+    }
+    let mut out = [&opcodes::FAMILIES[0][0]; OPCODES];
+    let mut n = 0;
+    while n < OPCODES {
+        out[n] = rows[n].expect("every ordinal has a row");
+        n += 1;
+    }
+    out
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let mut rows: [Option<&'static Row>; OPCODES] = [None; OPCODES];
-    for row in opcodes::FAMILIES.iter().flat_map(|f| f.iter()) {
-        rows[row.opcode.0 as usize] = Some(row);
-    }
-    // A missing row is a defect that a test of the table reports. Row 0 replaces it, so that every lookup returns a row.
-    let first = &opcodes::FAMILIES[0][0];
-    let rows = rows.map(|r| r.unwrap_or(first));
-    let by_name = rows.iter().map(|r| (r.name, r.opcode)).collect();
-    Table { rows, by_name }
-});
+static BY_NAME: LazyLock<HashMap<&str, Opcode>> = LazyLock::new(|| ROWS.iter().map(|r| (r.name, r.opcode)).collect());
 
 /// Declares the rows of one family:
 ///
@@ -327,12 +363,16 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 /// }
 /// ```
 ///
+/// After the text of `partial`, a row may list its traits, `is [Elementwise]`, and what holds for some of its forms only,
+/// `rules [Used("reduced", &[Set("acc")])]`.
+///
 /// It generates `Opcode::TensorTensor`, `field::TensorTensor::op` (the index of the field) and the row itself.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
         $fidelity:ident, $spec:literal $(, partial $partial:literal)?
+        $(, is [$($trait:ident),* $(,)?])? $(, rules [$($rule:expr),* $(,)?])?
         { $($key:ident : $ty:expr => $default:expr;)* })+) => {
         #[allow(non_upper_case_globals)]
         impl $crate::table::Opcode {
@@ -353,9 +393,11 @@ macro_rules! rows {
         }
 
         /// Rows of this family.
-        pub static ROWS: &[$crate::table::Row] = {
+        pub const ROWS: &[$crate::table::Row] = {
             #[allow(unused_imports)]
             use $crate::table::{Default as Def, FieldType as Ty};
+            #[allow(unused_imports)]
+            use $crate::traits::{Rule::*, When::*};
             &[$($crate::table::Row {
                 opcode: $crate::table::Opcode::$name,
                 name: stringify!($name),
@@ -369,6 +411,8 @@ macro_rules! rows {
                 fidelity: $crate::table::Fidelity::$fidelity,
                 spec: $spec,
                 partial: $crate::rows!(@partial $($partial)?),
+                traits: $crate::traits::Traits::of(&[$($($crate::traits::Trait::$trait),*)?]),
+                rules: &[$($($rule),*)?],
             }),+]
         };
     };

@@ -2,7 +2,7 @@
 
 use birsim_ir::opcodes::{FAMILIES, field};
 use birsim_ir::table::Default;
-use birsim_ir::{Engine, Fidelity, FieldType, Opcode, Role, RouteClass};
+use birsim_ir::{Engine, Fidelity, FieldType, Opcode, Role, RouteClass, Rule, Trait};
 use std::collections::HashSet;
 
 /// Names in ordinal order; a suffix marks the class when it is not kernel: a abstract, s skipped, n no-op, c control flow.
@@ -160,6 +160,27 @@ fn roles_parse() {
             assert!(tail.into_iter().all(|r| r.optional || r.repeated), "{opcode}");
         }
     }
-    assert_eq!(Role::parse("scalar1:air?"), Role { name: "scalar1", kinds: "air", optional: true, repeated: false });
+    let role = Role { name: "scalar1", kinds: "air", optional: true, ..Role::default() };
+    assert_eq!(Role::parse("scalar1:air?"), role);
+    let role = Role { name: "table", kinds: "a", table: true, adds: true, ..Role::default() };
+    assert_eq!(Role::parse("table#+"), role);
     assert_eq!(Opcode::Matmult.row().engines, [Engine::Pe]);
+}
+
+/// A condition that names no key, or a rule for no operand, would hold for ever without anybody noticing.
+#[test]
+fn rules_name_keys_and_roles_of_their_row() {
+    for opcode in Opcode::all() {
+        let row = opcode.row();
+        for rule in row.rules {
+            for c in rule.conditions() {
+                assert!(row.field_index(c.key()).is_some(), "{opcode}: {rule:?}");
+            }
+            if let Rule::Used(name, _) = rule {
+                let mut roles = row.ins.iter().chain(row.outs).map(|r| Role::parse(r));
+                assert!(roles.any(|r| r.name == *name && (r.optional || r.repeated)), "{opcode}: {rule:?}");
+            }
+        }
+        assert!(!row.is(Trait::ImpliesEngine) || row.engines.len() == 1, "{opcode}");
+    }
 }

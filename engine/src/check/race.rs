@@ -10,7 +10,7 @@ mod record;
 use super::{Checker, Finding, Scene, span};
 use crate::exec::Machine;
 use crate::exec::effects::Effect;
-use crate::ir::{Opcode, SyncKind, UpdateMode};
+use crate::ir::{Opcode, SyncKind, Trait, UpdateMode};
 use crate::world::spawn::engine_index;
 use crate::world::{Control, Program, SyncSet, Update, owns_updates, read_register};
 use clock::{ALL, Clock, QUEUE, THREADS};
@@ -55,10 +55,7 @@ fn part(program: &Program, row: u32) -> Part {
     let inst = &program.insts[row as usize];
     let in_list_order = program.blocks.get(inst.block as usize).is_none_or(|b| !b.by_sync);
     match inst.opcode {
-        Opcode::DMADescriptorCopy
-        | Opcode::DMADescriptorCCE
-        | Opcode::DMADescriptorTranspose
-        | Opcode::DMADescriptorReplicate => Part::Thread(QUEUE),
+        op if op.is(Trait::Descriptor) => Part::Thread(QUEUE),
         _ if in_list_order => Part::All,
         Opcode::AllEngineBarrier => Part::All,
         _ => match (engine_index(inst.engine), &inst.control) {

@@ -1,6 +1,6 @@
 //! What happens between segments: joins, block ends, loop trips, calls and returns.
 
-use crate::ir::{BranchCompare, Opcode};
+use crate::ir::{BranchCompare, Opcode, Trait};
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::Named;
@@ -337,7 +337,7 @@ impl Flow<'_> {
     /// Loops whose number of trips is known only at run time forget between trips who wrote which bytes (`machine.md` 7).
     fn new_trip(&mut self, row: u32) {
         let opcode = self.program.insts[row as usize].opcode;
-        self.pc.new_trip |= matches!(opcode, Opcode::DoWhile | Opcode::DynamicForLoop);
+        self.pc.new_trip |= opcode.is(Trait::ForgetsWriters);
     }
 
     /// Another trip. An empty body is left to the next tick, so that limits see loops that never end.

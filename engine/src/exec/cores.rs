@@ -49,7 +49,7 @@ pub fn meeting(program: &Program, settings: &Settings, run: &Run, row: u32) -> R
             let other = settings.core ^ 1;
             Ok(Meeting::Exchange { to: other, from: other, pipe: -1 })
         }
-        _ => {
+        Opcode::CollectiveCompute => {
             let kind = constant(f::CollectiveCompute::kind).and_then(|k| u8::try_from(k).ok());
             let kind = kind.and_then(CollectiveKind::from_ordinal).unwrap_or(CollectiveKind::AllReduce);
             if kind == CollectiveKind::SendRecv {
@@ -65,6 +65,7 @@ pub fn meeting(program: &Program, settings: &Settings, run: &Run, row: u32) -> R
             };
             Ok(Meeting::Group { kind, ranks: group_of(groups, settings.core, settings.cores) })
         }
+        other => Err(Error::new(Code::B001, format!("{other} meets no other core"))),
     }
 }
 

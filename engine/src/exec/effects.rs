@@ -2,8 +2,7 @@
 
 use super::Cx;
 use crate::Result;
-use crate::ir::Opcode;
-use crate::ir::opcodes::{dma, elementwise, indirect};
+use crate::ir::{Role, Rule, Trait};
 use crate::memory::shadow::for_runs;
 use crate::world::Opnd;
 use birsim_kernels::access::Pattern;
@@ -89,14 +88,14 @@ pub fn effects(cx: &Cx) -> Result<Vec<Effect>> {
         let Some((location, pattern)) = cx.location_and_pattern(k)? else { continue };
         let access = match k {
             _ if k < ins => Access::Read,
-            _ if k < ins + outs => written(cx)?,
+            _ if k < ins + outs => written(cx, k)?,
             _ => Access::Read,
         };
         let place = &cx.m.places[location as usize].0;
         let table = is_table(cx, k);
         // A table can be reached anywhere inside its location.
         let pattern = if table { place.whole(pattern.dtype())? } else { pattern };
-        let partial = access != Access::Read && keeps_some(cx.inst.opcode);
+        let partial = access != Access::Read && cx.inst.opcode.is(Trait::KeepsSome);
         let exact = !table && !partial;
         list.push(Effect { operand: k, location, arena: place.arena, access, pattern, exact });
     }
@@ -106,31 +105,22 @@ pub fn effects(cx: &Cx) -> Result<Vec<Effect>> {
 /// The operand's elements are chosen by an index tensor or by a bounds test.
 fn is_table(cx: &Cx, k: usize) -> bool {
     let by_index = matches!(cx.operand_at(k), Some(Opnd::Dynamic(d)) if d.vector.is_some());
-    let ins = cx.n_ins();
-    let table = match cx.inst.opcode {
-        Opcode::GenericIndirectLoad | Opcode::IndirectLoad | Opcode::Gather | Opcode::IndirectCopy => k == 0,
-        Opcode::GenericIndirectSave | Opcode::IndirectSave | Opcode::IndirectSaveAccumulate => k == ins,
-        _ => false,
-    };
-    by_index || table || cx.open()
+    by_index || role(cx, k).is_some_and(|r| r.table) || cx.open()
 }
 
-/// Opcodes that may leave elements of their output as they were.
-fn keeps_some(op: Opcode) -> bool {
-    matches!(op, Opcode::CopyPredicated | Opcode::StreamShuffle | Opcode::CollectiveCompute)
+/// The role of operand `k`; index operands have none.
+fn role(cx: &Cx, k: usize) -> Option<Role> {
+    let (row, ins) = (cx.inst.opcode.row(), cx.n_ins());
+    match k {
+        _ if k < ins => Role::of(row.ins, k),
+        _ if k < ins + cx.n_outs() => Role::of(row.outs, k - ins),
+        _ => None,
+    }
 }
 
 /// Outputs are written; accumulating instructions also read what they add to.
-fn written(cx: &Cx) -> Result<Access> {
-    let adds = match cx.inst.opcode {
-        Opcode::DMACopy => {
-            cx.int_opt(dma::field::DMACopy::mode)?.unwrap_or(0) == 0
-                && cx.int_opt(dma::field::DMACopy::cce_op)?.unwrap_or(0) != 0
-        }
-        Opcode::GenericIndirectSave => cx.int_opt(indirect::field::GenericIndirectSave::op)?.unwrap_or(1) != 0,
-        Opcode::IndirectSaveAccumulate => true,
-        Opcode::TongaReduceMacroSymbolic => !cx.flag(elementwise::field::TongaReduceMacroSymbolic::is_first_reduce)?,
-        _ => false,
-    };
+fn written(cx: &Cx, k: usize) -> Result<Access> {
+    let adds = role(cx, k).is_some_and(|r| r.adds)
+        && cx.met(cx.inst.opcode.row().rule(|r| matches!(r, Rule::Adds(_))).unwrap_or_default())?;
     Ok(if adds { Access::Update } else { Access::Write })
 }

@@ -1,6 +1,7 @@
 //! Fields as values, evaluated in the current environment.
 
 use super::Cx;
+use crate::ir::When;
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::Named;
@@ -55,6 +56,20 @@ impl<'w> Cx<'_, 'w> {
                 .map(Some)
                 .ok_or_else(|| self.field_error(k, "has no such value").received(v)),
         }
+    }
+
+    /// All conditions on own keys are met.
+    pub fn met(&self, conditions: &[When]) -> Result<bool> {
+        for c in conditions {
+            let value = match self.inst.opcode.row().field_index(c.key()) {
+                Some(k) => self.int_opt(k)?.unwrap_or(0),
+                None => 0,
+            };
+            if !c.meets(value) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// List of integers, evaluated; empty when absent.

@@ -1,7 +1,7 @@
 //! Scalar registers: RegisterAlu, RegisterMove, TensorLoad, TensorSave (`alu.md` 6.12).
 
 use super::Cx;
-use crate::ir::Opcode;
+use crate::ir::Role;
 use crate::ir::opcodes::registers::field as f;
 use crate::world::{Opnd, RegRef, write_register};
 use crate::{Code, Error, Result};
@@ -183,13 +183,8 @@ fn feeds_indirect(cx: &Cx) -> Result<bool> {
     let p = cx.m.program;
     let same = |o: &Opnd| matches!(o, Opnd::Static { loc: l, pattern } if *l == loc && p.patterns[*pattern as usize].dtype().size() == 8);
     Ok(p.insts.iter().any(|i| {
-        let indices = match i.opcode {
-            Opcode::IndirectSaveAccumulate => p.ins(i).first().into_iter(),
-            Opcode::IndirectLoad | Opcode::IndirectSave => p.ins(i).get(1).into_iter(),
-            _ => None.into_iter(),
-        };
-        let mut indices = indices;
-        indices.any(same)
+        let roles = i.opcode.row().ins;
+        p.ins(i).iter().enumerate().any(|(k, o)| Role::of(roles, k).is_some_and(|r| r.addresses) && same(o))
     }))
 }
 

@@ -1,10 +1,9 @@
 //! Operands whose address is known only when the instruction runs.
 
 use super::Cx;
-use crate::ir::Opcode;
+use crate::ir::{Rule, Trait};
 use crate::memory::overlap::{Overlap, classify};
 use crate::memory::{resolve, resolve_open};
-use crate::world::compile::is_elementwise;
 use crate::world::{DynamicSpec, Opnd, Resolved};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
@@ -39,7 +38,7 @@ pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<u32> {
                 continue;
             }
             let class = classify(&sp, &dp);
-            let in_place = class == Overlap::Identical && is_elementwise(cx.inst);
+            let in_place = class == Overlap::Identical && cx.inst.in_place;
             if class != Overlap::Disjoint && !in_place {
                 stage |= 1 << k;
             }
@@ -66,7 +65,7 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
     let meta = &cx.m.program.locations[loc as usize];
     let place = &cx.m.places[loc as usize].0;
     let guarded = cx.profile().dram_by_register == Guard::Refuse;
-    if guarded && spec.by_register && place.ty.is_dram() && !reads_dram_by_register(cx.inst.opcode) {
+    if guarded && spec.by_register && place.ty.is_dram() && !cx.inst.opcode.is(Trait::DramByRegister) {
         return Err(Error::new(Code::S015, "this instruction cannot access DRAM through a register pattern")
             .received(cx.inst.opcode)
             .at(|p| p.tensor = Some(meta.name.to_string())));
@@ -98,7 +97,7 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
     }
     let named = |e: Error| e.at(|p| p.tensor = Some(meta.name.to_string()));
     if spec.vector.is_some() {
-        if !is_plain_dma_copy(cx)? {
+        if !takes_vector(cx)? {
             return Err(named(
                 Error::new(Code::U002, "an index vector drives the address of a plain DMACopy only")
                     .received(cx.inst.opcode),
@@ -123,9 +122,11 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
 
 /// Whether the instruction skips elements outside its tensors (ruling D22).
 fn skips_outside(cx: &Cx) -> Result<bool> {
-    let field = crate::ir::opcodes::dma::field::DMACopy::oob_is_err;
-    let skips = cx.profile().scalar_offset_oob == OffsetPolicy::Skip;
-    Ok(skips && cx.inst.opcode == Opcode::DMACopy && cx.int_opt(field)? == Some(0))
+    let rule = cx.inst.opcode.row().rule(|r| matches!(r, Rule::SkipsOutside(_)));
+    match rule.filter(|_| cx.profile().scalar_offset_oob == OffsetPolicy::Skip) {
+        Some(conditions) => cx.met(conditions),
+        None => Ok(false),
+    }
 }
 
 /// A run-time offset in bytes as elements.
@@ -139,9 +140,12 @@ fn whole_elements(bytes: i64, dtype: Dtype) -> Result<i64> {
     Ok(bytes / size)
 }
 
-fn is_plain_dma_copy(cx: &Cx) -> Result<bool> {
-    let field = crate::ir::opcodes::dma::field::DMACopy::mode;
-    Ok(cx.inst.opcode == Opcode::DMACopy && cx.int_opt(field)?.unwrap_or(0) == 0)
+/// An index vector may drive an address of this form.
+fn takes_vector(cx: &Cx) -> Result<bool> {
+    match cx.inst.opcode.row().rule(|r| matches!(r, Rule::VectorAddress(_))) {
+        Some(conditions) => cx.met(conditions),
+        None => Ok(false),
+    }
 }
 
 /// The run-time offset of TensorCopyDynamicSrc and Dst: a register, an immediate, or a tensor of one integer.
@@ -160,9 +164,4 @@ fn offset_operand(cx: &Cx) -> Result<i64> {
     let arena = cx.m.places[loc as usize].0.arena as usize;
     cx.m.arenas[arena].read(pattern.byte_of(0, 0) as usize, &mut bytes[..dtype.size()]);
     Ok(super::cut(u64::from_le_bytes(bytes), dtype) as i64)
-}
-
-/// Ruling D47.
-fn reads_dram_by_register(op: Opcode) -> bool {
-    matches!(op, Opcode::DMACopy | Opcode::Save | Opcode::Load | Opcode::TensorLoad)
 }

@@ -1,7 +1,7 @@
 //! Stage 1: polls engine heads in order and takes what is runnable.
 
 use super::{slice, table};
-use crate::ir::{Opcode, SyncKind, UpdateMode, WaitMode};
+use crate::ir::{SyncKind, Trait, UpdateMode, WaitMode};
 use crate::world::{Schedule, *};
 use bevy_ecs::prelude::*;
 
@@ -145,7 +145,7 @@ impl Poll<'_> {
             self.status[e] = Status::Waiting(wait);
             return None;
         }
-        if self.by_sync && joins_alone(self.ops[row as usize].opcode) {
+        if self.by_sync && self.ops[row as usize].opcode.is(Trait::JoinsAlone) {
             self.status[e] = Status::Joining;
             return None;
         }
@@ -235,8 +235,8 @@ impl Poll<'_> {
         let waiting = (0..QUEUES).filter(|e| cursors[*e].next < cursors[*e].end);
         let head = |e: usize| self.ops[cursors[e].next as usize].opcode;
         let Some(op) = waiting.clone().next().map(head) else { return false };
-        let all =
-            joins_alone(op) && waiting.clone().all(|e| head(e) == op && self.blocked(self.cursors[e].next).is_none());
+        let all = op.is(Trait::JoinsAlone)
+            && waiting.clone().all(|e| head(e) == op && self.blocked(self.cursors[e].next).is_none());
         if all {
             for e in 0..QUEUES {
                 if self.cursors[e].next < self.cursors[e].end {
@@ -246,8 +246,4 @@ impl Poll<'_> {
         }
         all
     }
-}
-
-fn joins_alone(op: Opcode) -> bool {
-    matches!(op, Opcode::AllEngineBarrier | Opcode::Exit)
 }

@@ -1,6 +1,6 @@
 //! The rendezvous of several cores, as one core sees it.
 
-use crate::ir::{CollectiveKind, Opcode, Value};
+use crate::ir::{CollectiveKind, Opcode, Trait, Value};
 
 /// A rendezvous as one side sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Meeting {
 
 /// Opcodes at which a core waits for others.
 pub fn is_meeting(op: Opcode) -> bool {
-    matches!(op, Opcode::CoreBarrier | Opcode::CollectiveCompute | Opcode::CollectiveRecv | Opcode::GPSIMDSB2SB)
+    op.is(Trait::Meets)
 }
 
 /// Ranks of the group that holds `core`; groups come as written, none means all cores.

@@ -136,6 +136,8 @@ pub struct Inst {
     pub stage: u32,
     /// All operands are static, so `stage` is complete.
     pub all_static: bool,
+    /// Reads every element before it writes the same element.
+    pub in_place: bool,
     /// Own blocks of loops, as an index into [`Program::lists`].
     pub body: Option<u32>,
     /// Role of a control instruction.

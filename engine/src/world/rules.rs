@@ -2,12 +2,12 @@
 
 use super::expr::Env;
 use super::{CompiledPredicate, Inst, Program};
-use crate::ir::{Engine, Opcode, PredicateOp};
+use crate::ir::{Engine, Opcode, PredicateOp, Trait};
 use crate::{Code, Error, Result};
 
 /// Updates of instructions that own blocks act when the blocks are done.
 pub fn owns_updates(op: Opcode) -> bool {
-    matches!(op, Opcode::Loop | Opcode::DynamicForLoop | Opcode::DoWhile | Opcode::Call | Opcode::NKIKernel)
+    op.is(Trait::RunsBlocks)
 }
 
 /// Whether all predicates of an instruction hold in the current environment.
@@ -33,7 +33,7 @@ pub fn predicates_hold(predicates: &[CompiledPredicate], env: &impl Env) -> Resu
 /// (`klr.md` 8.2).
 pub fn check_engine(program: &Program, inst: &Inst) -> Result<()> {
     let queued = program.blocks.get(inst.block as usize).is_some_and(|b| b.by_sync);
-    if queued && inst.engine == Engine::Unassigned && !inst.opcode.is_terminator() && !owns_updates(inst.opcode) {
+    if queued && inst.engine == Engine::Unassigned && !inst.opcode.is(Trait::Terminator) && !owns_updates(inst.opcode) {
         return Err(Error::new(Code::S016, "the instruction has no engine"));
     }
     Ok(())

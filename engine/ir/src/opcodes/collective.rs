@@ -6,7 +6,7 @@ use birsim_kernels::Named;
 use birsim_kernels::alu::AluOp;
 
 rows! {
-    GetGlobalRankId = 11, Kernel, [All], ["any:air*"] => ["out:ar"], Exact, "opcodes 10" {
+    GetGlobalRankId = 11, Kernel, [All], [] => ["out:ar"], Exact, "opcodes 10" {
         world_size: Ty::U32 => Def::Required;
     }
     Collective = 47, Abstract, [], [] => [], Unsupported, "opcodes 1" {
@@ -14,7 +14,7 @@ rows! {
     }
     CollectiveCompute = 48, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in*"] => ["out*"], Approximate,
         "opcodes 10; ruling D15",
-        partial "AllToAllV and the reducing permutes over several cores are not described" {
+        partial "AllToAllV and the reducing permutes over several cores are not described", is [Meets, EndsWindow, KeepsSome] {
         queue: Ty::Str => Def::Absent;
         kind: Ty::Enum(CollectiveKind::DEF) => Def::Enum(2);
         replica_groups: Ty::Groups => Def::Absent;
@@ -36,26 +36,26 @@ rows! {
         use_gpsimd_dma: Ty::Bool => Def::Bool(false);
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
-    CollectiveSend = 49, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in"] => ["any:ar*"], Approximate,
+    CollectiveSend = 49, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in"] => [], Approximate,
         "opcodes 13",
-        partial "machine-dependent: the peer is a core of the same run" {
+        partial "machine-dependent: the peer is a core of the same run", is [EndsWindow] {
         queue: Ty::Str => Def::Absent;
         peer_id: Ty::U32 => Def::Required;
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
-    CollectiveRecv = 50, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["any:air*"] => ["out"], Approximate,
+    CollectiveRecv = 50, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], [] => ["out"], Approximate,
         "opcodes 13",
-        partial "machine-dependent: the peer is a core of the same run" {
+        partial "machine-dependent: the peer is a core of the same run", is [Meets, EndsWindow] {
         queue: Ty::Str => Def::Absent;
         peer_id: Ty::U32 => Def::Required;
     }
-    GetCurProcessingRankID = 66, Kernel, [All], ["any:air*"] => ["out:ar"], Approximate, "opcodes 10" {
+    GetCurProcessingRankID = 66, Kernel, [All], [] => ["out:ar"], Approximate, "opcodes 10" {
         iter_id: Ty::U32 => Def::Int(0);
         channel_id: Ty::U32 => Def::Required;
         stream_id: Ty::I64 => Def::Int(0);
         replica_groups: Ty::Groups => Def::Required;
     }
-    CoreBarrier = 87, Kernel, [All], ["semaphore:air*"] => ["semaphore:ar*"], Exact, "opcodes 10" {
+    CoreBarrier = 87, Kernel, [All], ["semaphore:air?"] => ["semaphore:ar?"], Exact, "opcodes 10", is [Meets, EndsWindow] {
         runtime_semaphore: Ty::U32 => Def::Int(0);
         id: Ty::U32 => Def::Int(0);
         cores: Ty::Ints => Def::Absent;

@@ -8,9 +8,9 @@ use birsim_kernels::alu::AluOp;
 /// Rows that start with the keys of the DMA base record.
 macro_rules! dma_rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
-        $fidelity:ident, $spec:literal $(, partial $partial:literal)? { $($own:tt)* })+
+        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, is $is:tt)? $(, rules $rules:tt)? { $($own:tt)* })+
      @plain { $($plain:tt)* }) => {
-        rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*], $fidelity, $spec $(, partial $partial)? {
+        rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*], $fidelity, $spec $(, partial $partial)? $(, is $is)? $(, rules $rules)? {
             queue: Ty::Str => Def::Absent;
             dge_type: Ty::Enum(DgeType::DEF) => Def::Enum(3);
             duplicate: Ty::Bool => Def::Bool(false);
@@ -22,16 +22,20 @@ pub(super) use dma_rows;
 
 dma_rows! {
     DMA = 18, Abstract, [], [] => [], Unsupported, "opcodes 1" {}
-    Load = 19, Kernel, [Dma, Sp], ["in"] => ["out"], Exact, "opcodes 9" {
+    Load = 19, Kernel, [Dma, Sp], ["in"] => ["out"], Exact, "opcodes 9", is [Elementwise, DramByRegister] {
         can_read_uninit: Ty::Bool => Def::Bool(false);
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
-    Save = 22, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 9" {
+    Save = 22, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 9", is [Elementwise, DramByRegister] {
         can_read_uninit: Ty::Bool => Def::Bool(false);
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
-    DMACopy = 32, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "opcodes 9; rulings D15, D16, D22",
-        partial "index vectors on both sides, on another axis than W, and sums that skip elements are not described" {
+    DMACopy = 32, Kernel, [Dma], ["in", "more*"] => ["out+"], Exact, "opcodes 9; rulings D15, D16, D22",
+        partial "index vectors on both sides, on another axis than W, and sums that skip elements are not described", is [Elementwise, DramByRegister], rules [InPlace(&[Zero("mode")]),
+            Adds(&[Zero("mode"), Set("cce_op")]),
+            VectorAddress(&[Zero("mode")]),
+            SkipsOutside(&[Zero("oob_is_err")]),
+            Used("more", &[Is("mode", 2)])] {
         mode: Ty::Enum(CopyMode::DEF) => Def::Enum(0);
         oob_is_err: Ty::Bool => Def::Bool(true);
         transpose_op: Ty::Enum(TransposeOp::DEF) => Def::Enum(0);
@@ -45,33 +49,33 @@ dma_rows! {
     }
     ReadVarAddr = 41, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in"] => ["out:ar"], Approximate,
         "opcodes 13" {}
-    DMATrigger = 67, Kernel, [Dma], ["any:air*"] => ["any:ar*"], Exact, "bir-json 10" {
+    DMATrigger = 67, Kernel, [Dma], [] => [], Exact, "bir-json 10", is [EndsWindow] {
         dma_blocks: Ty::Strs => Def::Absent;
     }
     @plain {
         GPSIMDSB2SB = 33, Kernel, [Pool], ["in"] => ["out"], Approximate, "opcodes 9",
-            partial "machine-dependent: the exchange needs the partner core in the run" {}
-        DMADescriptor = 68, Abstract, [], [] => [], Unsupported, "opcodes 1" {
+            partial "machine-dependent: the exchange needs the partner core in the run", is [Meets, EndsWindow] {}
+        DMADescriptor = 68, Abstract, [Dma], [] => [], Unsupported, "opcodes 1", is [ImpliesEngine] {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }
-        DMADescriptorCopy = 69, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 9" {
+        DMADescriptorCopy = 69, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 9", is [ImpliesEngine, Descriptor] {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
             can_read_uninit: Ty::Bool => Def::Bool(false);
         }
-        DMADescriptorCCE = 70, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "opcodes 9; ruling D15" {
+        DMADescriptorCCE = 70, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "opcodes 9; ruling D15", is [ImpliesEngine, Descriptor] {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
             constants: Ty::Floats => Def::Absent;
             op: Ty::Enum(AluOp::DEF) => Def::Enum(0);
         }
-        DMADescriptorTranspose = 71, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 2.2, 9" {
+        DMADescriptorTranspose = 71, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 2.2, 9", is [ImpliesEngine, Descriptor] {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
             transpose_op: Ty::Enum(TransposeOp::DEF) => Def::Enum(0);
             can_read_uninit: Ty::Bool => Def::Bool(false);
         }
-        DMADescriptorReplicate = 72, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 9; ruling D16" {
+        DMADescriptorReplicate = 72, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 9; ruling D16", is [ImpliesEngine, Descriptor] {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }
-        DMABlock = 107, Kernel, [Dma], [] => [], Exact, "bir-json 10" {
+        DMABlock = 107, Kernel, [Dma], [] => [], Exact, "bir-json 10", is [ImpliesEngine, HoldsBlocks] {
             dma_trigger: Ty::Str => Def::Absent;
             block_id: Ty::U32 => Def::Int(0);
             section_start: Ty::Json => Def::Absent;

@@ -32,7 +32,7 @@ rows! {
         output_layout: Ty::I64 => Def::Int(0);
         lower_bound: Ty::Float => Def::Float(0.0);
     }
-    NKIKernel = 55, Kernel, [All], ["in:air*"] => ["out:ar*"], Exact, "opcodes 12" {
+    NKIKernel = 55, Kernel, [All], ["in:air*"] => ["out:ar*"], Exact, "opcodes 12", is [RunsBlocks] {
         func: Ty::Str => Def::Required;
         func_args: Ty::Map => Def::Absent;
         func_outs: Ty::Map => Def::Absent;
@@ -52,7 +52,7 @@ rows! {
         psum_buf_shape: Ty::Json => Def::Absent;
         address_rotation_scope_val: Ty::Enum(AddressRotationScope::DEF) => Def::Enum(0);
     }
-    DevicePrint = 57, Kernel, [Pool], ["in"] => ["any:ar*"], Approximate, "opcodes 12" {
+    DevicePrint = 57, Kernel, [Pool], ["in"] => [], Approximate, "opcodes 12" {
         prefix: Ty::Str => Def::Str("");
         output_buffer: Ty::Enum(DebugBuffer::DEF) => Def::Enum(0);
     }

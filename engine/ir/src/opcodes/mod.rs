@@ -19,7 +19,7 @@ pub mod sync;
 use super::Row;
 
 /// Every family's rows.
-pub static FAMILIES: &[&[Row]] = &[
+pub const FAMILIES: &[&[Row]] = &[
     activation::ROWS,
     batchnorm::ROWS,
     collective::ROWS,

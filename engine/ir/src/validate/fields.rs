@@ -118,14 +118,21 @@ impl<'m> Walk<'m> {
                 }
             }
             Opcode::StreamShuffle => self.shuffle(i),
-            Opcode::RegisterAlu if i.ins.len() == 1 => {
+            Opcode::RegisterAlu => {
                 let op = match value(i, "op") {
                     Some(Value::Enum(n)) => AluOp::from_ordinal(*n),
                     _ => None,
                 };
-                if op.is_some_and(|op| !op.is_unary()) {
-                    let e = Error::new(Code::J009, "the operand is a register or an immediate");
-                    self.fault(i, Slot::Operand("ins", 1), e);
+                match (op, i.ins.len()) {
+                    (Some(op), 1) if !op.is_unary() => {
+                        let e = Error::new(Code::J009, "the operand is a register or an immediate");
+                        self.fault(i, Slot::Operand("ins", 1), e);
+                    }
+                    (Some(op), 2) if op.is_unary() => {
+                        let e = Error::new(Code::J009, format!("{op} takes one operand"));
+                        self.fault(i, Slot::Operand("ins", 1), e.advice("remove the second operand"));
+                    }
+                    _ => {}
                 }
             }
             Opcode::GroupResetSemaphores => self.ids(i, "sema_group"),

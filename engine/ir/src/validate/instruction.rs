@@ -1,7 +1,7 @@
 //! One instruction: class, blocks, operands, fields, sync.
 
 use super::{Slot, Walk};
-use crate::{Instruction, Opcode, RouteClass};
+use crate::{Instruction, RouteClass, Trait};
 use birsim_kernels::{Code, Error};
 
 impl<'m> Walk<'m> {
@@ -18,7 +18,7 @@ impl<'m> Walk<'m> {
             self.fault(i, Slot::Whole, e.received(i.fields.len()));
             return false;
         }
-        let owns_blocks = row.class == RouteClass::ControlFlow || i.opcode == Opcode::DMABlock;
+        let owns_blocks = row.is(Trait::HoldsBlocks);
         if !owns_blocks && !i.blocks.is_empty() {
             let e = Error::new(Code::J009, "only loops and DMABlock own blocks");
             self.fault(i, Slot::Key("blocks"), e.received(format!("{} blocks", i.blocks.len())));

@@ -3,7 +3,8 @@
 use super::index::Found;
 use super::storage::row_bytes;
 use super::{Slot, Walk};
-use crate::{ApPair, DynamicAp, Expr, ImmValue, Instruction, Operand, Role};
+use crate::traits::met;
+use crate::{ApPair, DynamicAp, Expr, ImmValue, Instruction, Operand, Role, Rule};
 use birsim_kernels::{Code, Dtype, Error};
 
 /// Pairs of an access pattern (ruling D26).
@@ -34,6 +35,7 @@ impl<'m> Walk<'m> {
         let row = i.opcode.row();
         self.counts(i, "ins", &i.ins, row.ins);
         self.counts(i, "outs", &i.outs, row.outs);
+        self.index_operands(i);
         for (n, o) in i.indirection_ins.iter().enumerate() {
             if kind_letter(o) != 'a' {
                 let e = Error::new(Code::J009, "an index operand is an access pattern").received(o.kind());
@@ -66,11 +68,37 @@ impl<'m> Walk<'m> {
             return self.fault(i, Slot::Key(list), e.received(got));
         }
         for (n, o) in operands.iter().enumerate() {
-            let Some(role) = parsed().nth(n.min(roles.len().saturating_sub(1))) else { continue };
+            let Some(role) = Role::of(roles, n) else { continue };
             if !role.kinds.contains(kind_letter(o)) {
                 let e = Error::new(Code::J009, format!("the operand `{}` is {}", role.name, words(role.kinds)));
                 self.fault(i, Slot::Operand(list, n), e.received(o.kind()));
             }
+            self.used(i, list, n, &role);
+        }
+    }
+
+    /// Ruling D59: an operand that this form of the opcode does not use.
+    fn used(&mut self, i: &'m Instruction, list: &'static str, n: usize, role: &Role) {
+        let rule = |r: &Rule| matches!(r, Rule::Used(name, _) if *name == role.name);
+        let Some(conditions) = i.opcode.row().rule(rule) else { return };
+        if met(conditions, i) == Some(false) {
+            let why: Vec<String> = conditions.iter().map(|c| format!("`{}`", c.key())).collect();
+            let what = format!("this form of {} does not use the operand `{}`", i.opcode, role.name);
+            let advice = format!("remove the operand, or choose a form that uses it with {}", why.join(", "));
+            self.fault(i, Slot::Operand(list, n), Error::new(Code::J009, what).advice(advice));
+        }
+    }
+
+    /// Ruling D59: index operands of an opcode, or of a form, that has no address to drive with them.
+    fn index_operands(&mut self, i: &'m Instruction) {
+        if i.indirection_ins.is_empty() {
+            return;
+        }
+        let rule = i.opcode.row().rule(|r| matches!(r, Rule::VectorAddress(_)));
+        if rule.and_then(|conditions| met(conditions, i)) == Some(false) || rule.is_none() {
+            let what = format!("{} has no address that an index operand drives", i.opcode);
+            let e = Error::new(Code::J009, what).received(format!("{} operands", i.indirection_ins.len()));
+            self.fault(i, Slot::Key("indirection_ins"), e.advice("remove `indirection_ins`"));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Synchronisation records (`bir-json.md` 8).
 
 use super::{Slot, Walk};
-use crate::{Instruction, Queue, SyncKind, UpdateMode, WaitMode};
+use crate::{Instruction, Opcode, Queue, SyncKind, UpdateMode, WaitMode};
 use birsim_kernels::{Code, Error};
 
 /// Identifiers of semaphores and events.
@@ -64,7 +64,7 @@ impl<'m> Walk<'m> {
                 self.push(e.operand("semaphores"));
             }
         }
-        for i in instructions.filter(|i| i.opcode.ordinal() != 107) {
+        for i in instructions.filter(|i| i.opcode != Opcode::DMABlock) {
             self.fault(i, Slot::Whole, Error::new(Code::J009, "a queue holds DMABlock instructions only"));
         }
     }

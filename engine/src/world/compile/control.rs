@@ -1,7 +1,7 @@
 //! Instructions that steer: loops, branches, calls, queues.
 
 use super::{Context, Enclosing};
-use crate::ir::{Axis, Expr, Instruction, Opcode, Value};
+use crate::ir::{Axis, Expr, Instruction, Opcode, Trait, Value};
 use crate::world::expr::Ex;
 use crate::world::program::*;
 use crate::world::scope::Scope;
@@ -246,9 +246,7 @@ impl Context<'_> {
     pub(super) fn dma_block(&mut self, i: &Instruction) -> Result<u32> {
         let mut descriptors = Vec::new();
         for d in i.blocks.iter().flat_map(|b| &b.instructions) {
-            if !(Opcode::DMADescriptorCopy.ordinal()..=Opcode::DMADescriptorReplicate.ordinal())
-                .contains(&d.opcode.ordinal())
-            {
+            if !d.opcode.is(Trait::Descriptor) {
                 return Err(Error::new(Code::J009, "a DMABlock holds DMADescriptor instructions only")
                     .received(d.opcode)
                     .at(|p| p.instruction = Some(d.name.clone())));

@@ -1,7 +1,8 @@
 //! One instruction: operands, fields, staging.
 
 use super::Context;
-use crate::ir::{Engine, Instruction, Opcode, Value};
+use crate::ir::traits::met;
+use crate::ir::{Engine, Instruction, Role, Rule, Trait, Value};
 use crate::memory::overlap::{Overlap, classify};
 use crate::world::expr::Ex;
 use crate::world::{CompiledPredicate, FieldValue, Inst, OperandRange, Opnd};
@@ -69,6 +70,7 @@ impl Context<'_> {
             predicates: predicates.into(),
             stage: 0,
             all_static: false,
+            in_place: in_place(i),
             body,
             control,
             block,
@@ -100,7 +102,7 @@ impl Context<'_> {
                     continue;
                 }
                 let class = classify(&p.patterns[sp as usize], &p.patterns[op as usize]);
-                let in_place = class == Overlap::Identical && is_elementwise(inst);
+                let in_place = class == Overlap::Identical && inst.in_place;
                 if class != Overlap::Disjoint && !in_place {
                     stage |= 1 << k;
                 }
@@ -159,24 +161,21 @@ impl Context<'_> {
     }
 }
 
-/// Reads every element before it writes the same element.
-pub fn is_elementwise(inst: &Inst) -> bool {
-    let plain_copy = |k: usize| matches!(inst.fields.get(k), Some(FieldValue::Int(0) | FieldValue::Absent));
-    match inst.opcode {
-        Opcode::DMACopy => plain_copy(crate::ir::opcodes::dma::field::DMACopy::mode),
-        Opcode::TensorScalarPtr => plain_copy(crate::ir::opcodes::elementwise::field::TensorScalarPtr::apply_transpose),
-        op => op.is_elementwise(),
-    }
+/// The form reads every element before it writes the same element.
+fn in_place(i: &Instruction) -> bool {
+    let rule = i.opcode.row().rule(|r| matches!(r, Rule::InPlace(_)));
+    i.opcode.is(Trait::Elementwise) && rule.is_none_or(|conditions| met(conditions, i) == Some(true))
 }
 
-/// The operand whose address `ins[1]` moves: the source of TensorCopyDynamicSrc, the destination of TensorCopyDynamicDst.
+/// The operand whose address `ins[1]` moves.
 fn takes_offset(i: &Instruction, role: &str, k: usize) -> bool {
-    let moved = match i.opcode {
-        Opcode::TensorCopyDynamicSrc => "ins",
-        Opcode::TensorCopyDynamicDst => "outs",
+    let row = i.opcode.row();
+    let roles = match role {
+        "ins" => row.ins,
+        "outs" => row.outs,
         _ => return false,
     };
-    i.ins.len() > 1 && role == moved && k == 0
+    i.ins.len() > 1 && Role::of(roles, k).is_some_and(|r| r.moved)
 }
 
 pub(super) fn count(n: usize) -> Result<u16> {

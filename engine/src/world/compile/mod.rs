@@ -7,13 +7,12 @@ mod instruction;
 mod parallel;
 mod sync;
 
-pub use instruction::is_elementwise;
 use parallel::expand_parallel;
 
 use super::expr::Ex;
 use super::program::*;
 use super::scope::{Layout, Scope, declare};
-use crate::ir::{Block, Engine, Function, Instruction, Module, Opcode, Value};
+use crate::ir::{Block, Engine, Function, Instruction, Module, Opcode, Trait, Value};
 use crate::{Code, Error, Result};
 use hashbrown::HashMap;
 
@@ -390,7 +389,6 @@ fn queue_of(engine: Engine) -> usize {
 
 /// Instructions every engine takes part in.
 fn is_join(i: &Instruction, by_sync: bool) -> bool {
-    let control =
-        matches!(i.opcode, Opcode::Loop | Opcode::DynamicForLoop | Opcode::DoWhile | Opcode::Call | Opcode::NKIKernel);
+    let control = i.opcode.is(Trait::RunsBlocks);
     control || (by_sync && matches!(i.engine, Engine::All | Engine::Unassigned))
 }

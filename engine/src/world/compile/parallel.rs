@@ -1,6 +1,6 @@
 //! Parallel loops.
 
-use crate::ir::{Block, Instruction, Opcode, Value};
+use crate::ir::{Block, Instruction, Opcode, Trait, Value};
 use crate::{Code, Error, Result};
 use birsim_kernels::profile::ParallelLoops;
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ pub(super) fn expand_parallel(list: &[Instruction], order: ParallelLoops) -> Res
         let mut inside = Vec::new();
         for b in &i.blocks {
             for inner in expand_parallel(&b.instructions, order)? {
-                if inner.opcode.is_terminator() {
+                if inner.opcode.is(Trait::Terminator) {
                     return Err(Error::new(Code::U002, "a branch inside a parallel loop is not modelled")
                         .received(inner.opcode)
                         .at(|p| p.instruction = Some(inner.name.clone())));

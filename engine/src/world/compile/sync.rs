@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::instruction::count;
-use crate::ir::{Instruction, Opcode, SyncKind, UpdateMode, WaitMode};
+use crate::ir::{Instruction, SyncKind, Trait, UpdateMode, WaitMode};
 use crate::world::{SyncSet, Update, Wait};
 use crate::{Code, Error, Result};
 
@@ -14,7 +14,7 @@ impl Context<'_> {
             waits: count(i.sync.on_wait.len())?,
             updates: count(i.sync.on_update.len())?,
             seconds: count(i.sync.second_update.len())?,
-            ends_window: ends_window(i.opcode),
+            ends_window: i.opcode.is(Trait::EndsWindow),
             slow_wait: false,
         };
         for w in &i.sync.on_wait {
@@ -50,21 +50,4 @@ impl Context<'_> {
         }
         Ok(set)
     }
-}
-
-fn ends_window(opcode: Opcode) -> bool {
-    opcode.is_terminator()
-        || matches!(
-            opcode,
-            Opcode::GroupResetSemaphores
-                | Opcode::SwitchQueueInstance
-                | Opcode::ResetQueueInstance
-                | Opcode::AllEngineBarrier
-                | Opcode::CoreBarrier
-                | Opcode::DMATrigger
-                | Opcode::CollectiveCompute
-                | Opcode::CollectiveSend
-                | Opcode::CollectiveRecv
-                | Opcode::GPSIMDSB2SB
-        )
 }

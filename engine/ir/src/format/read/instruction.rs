@@ -10,7 +10,8 @@ use super::sync::{Sync, Update, Wait};
 use super::unique::JsonSeed;
 use crate::nearest::nearest;
 use crate::{
-    Dependency, EdgeKind, Engine, Extra, Instruction, Opcode, Operand, SourceLocation, SyncInfo, UpdateRef, Value,
+    Dependency, EdgeKind, Engine, Extra, Instruction, Opcode, Operand, SourceLocation, SyncInfo, Trait, UpdateRef,
+    Value,
 };
 use birsim_kernels::{Code, Error};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -122,11 +123,8 @@ fn move_immediates(i: &mut Instruction) {
 
 /// Engine of records that KLR and queue blocks write without one.
 fn implied_engine(opcode: Opcode) -> Option<Engine> {
-    match opcode.ordinal() {
-        105 | 106 | 108 => Some(Engine::All),
-        68..=72 | 107 => Some(Engine::Dma),
-        _ => None,
-    }
+    let first = opcode.row().engines.first().copied();
+    first.filter(|_| opcode.is(Trait::ImpliesEngine))
 }
 
 /// A loop without a name is called like its axis.

@@ -5,8 +5,8 @@ use super::operand::operand;
 use super::print::Item;
 use super::{Entry, blocks, entries, float, name};
 use crate::{
-    Axis, Dependency, FieldType, Instruction, Opcode, Operand, Origin, SourceLocation, SyncInfo, UpdateRef, Value,
-    WaitRef,
+    Axis, Dependency, FieldType, Instruction, Opcode, Operand, Origin, SourceLocation, SyncInfo, Trait, UpdateRef,
+    Value, WaitRef,
 };
 use birsim_kernels::EnumDef;
 use serde_json::{Value as Json, json};
@@ -60,7 +60,7 @@ pub(super) fn items(i: &Instruction) -> Vec<Entry<'_>> {
     for (field, value) in i.opcode.row().fields.iter().zip(&i.fields) {
         match value {
             Some(v) if !field.default.is(v) => put(field.key, own(i.opcode, field.ty, v)),
-            _ if i.opcode.is_written_whole() => {
+            _ if i.opcode.is(Trait::WrittenWhole) => {
                 if let Some(v) = field.default.value() {
                     put(field.key, own(i.opcode, field.ty, &v));
                 }
