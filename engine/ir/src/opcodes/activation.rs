@@ -7,8 +7,10 @@ use birsim_kernels::alu::AluOp;
 
 // KLR writes no op0, op1 and reduce_op; the catalogue has them always.
 rows! {
-    Activation = 4, Kernel, [Activation], ["in", "bias:air?", "scale:air?", "alpha:air?", "initial:air?"] => ["out", "accumulated?"],
-        Exact, "activation 1, 3", is [Elementwise, WrittenWhole], rules [Used("initial", &[Is("acc", 5)]), Used("accumulated", &[Set("acc")])] {
+    Activation = 4, Kernel, [Activation], ["in", "bias:air?", "scale:air?", "alpha:air?", "initial:air?"]
+        => ["out", "accumulated?"],
+        Exact, "activation 1, 3", is [Elementwise, WrittenWhole],
+        rules [Used("initial", &[Is("acc", 5)]), Used("accumulated", &[Set("acc")])] {
         func: Ty::Enum(ActivationFunction::DEF) => Def::Required;
         scale: Ty::Float => Def::Required;
         alpha: Ty::Float => Def::Required;
@@ -30,7 +32,8 @@ rows! {
         negated: Ty::Bool => Def::Bool(false);
     }
     Exponential = 103, Kernel, [Dve], ["in", "row_max:air?", "initial:air?"] => ["out", "accumulated?"], Exact,
-        "activation 5", is [Elementwise], rules [Used("initial", &[Is("reduce_cmd", 5)]), Used("accumulated", &[Set("reduce_cmd")])] {
+        "activation 5", is [Elementwise],
+        rules [Used("initial", &[Is("reduce_cmd", 5)]), Used("accumulated", &[Set("reduce_cmd")])] {
         reduce_cmd: Ty::Enum(EngineAccumulation::DEF) => Def::Required;
     }
 }

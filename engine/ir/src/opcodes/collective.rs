@@ -14,7 +14,8 @@ rows! {
     }
     CollectiveCompute = 48, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in*"] => ["out*"], Approximate,
         "opcodes 10; ruling D15",
-        partial "AllToAllV and the reducing permutes over several cores are not described", is [Meets, EndsWindow, KeepsSome] {
+        partial "AllToAllV and the reducing permutes over several cores are not described",
+        is [Meets, EndsWindow, KeepsSome] {
         queue: Ty::Str => Def::Absent;
         kind: Ty::Enum(CollectiveKind::DEF) => Def::Enum(2);
         replica_groups: Ty::Groups => Def::Absent;
@@ -55,7 +56,8 @@ rows! {
         stream_id: Ty::I64 => Def::Int(0);
         replica_groups: Ty::Groups => Def::Required;
     }
-    CoreBarrier = 87, Kernel, [All], ["semaphore:air?"] => ["semaphore:ar?"], Exact, "opcodes 10", is [Meets, EndsWindow] {
+    CoreBarrier = 87, Kernel, [All], ["semaphore:air?"] => ["semaphore:ar?"], Exact, "opcodes 10",
+        is [Meets, EndsWindow] {
         runtime_semaphore: Ty::U32 => Def::Int(0);
         id: Ty::U32 => Def::Int(0);
         cores: Ty::Ints => Def::Absent;

@@ -6,7 +6,8 @@ use birsim_kernels::Named;
 
 rows! {
     Terminator = 77, Abstract, [], [] => [], Unsupported, "opcodes 1" {}
-    CompareAndBranch = 78, Kernel, [All], ["a:ir", "b:ir"] => [], Exact, "opcodes 11; ruling D44", is [Terminator, EndsWindow] {
+    CompareAndBranch = 78, Kernel, [All], ["a:ir", "b:ir"] => [], Exact, "opcodes 11; ruling D44",
+        is [Terminator, EndsWindow] {
         comp_op: Ty::Enum(BranchCompare::DEF) => Def::Required;
         on_true: Ty::Str => Def::Absent;
         on_false: Ty::Str => Def::Absent;
@@ -27,21 +28,24 @@ rows! {
         table_id: Ty::I64 => Def::Absent;
     }
     Loop = 105, ControlFlow, [All], [] => [], Exact, "bir-json 9; rulings D35, D42, D43",
-        partial "the slot-driven pass over a Loop's blocks in in-control-flow mode is not modelled (ruling D42)", is [RunsBlocks, HoldsBlocks, ImpliesEngine] {
+        partial "the slot-driven pass over a Loop's blocks in in-control-flow mode is not modelled (ruling D42)",
+        is [RunsBlocks, HoldsBlocks, ImpliesEngine] {
         LoopAxis: Ty::Axis => Def::Absent;
         isBasicBlock: Ty::Bool => Def::Bool(false);
         isParallel: Ty::Bool => Def::Bool(false);
         unroll: Ty::Json => Def::Absent;
         registers: Ty::Json => Def::Absent;
     }
-    DynamicForLoop = 106, ControlFlow, [All], [] => [], Exact, "bir-json 9; ruling D35", is [RunsBlocks, HoldsBlocks, ImpliesEngine, ForgetsWriters] {
+    DynamicForLoop = 106, ControlFlow, [All], [] => [], Exact, "bir-json 9; ruling D35",
+        is [RunsBlocks, HoldsBlocks, ImpliesEngine, ForgetsWriters] {
         DynamicForLoopAxis: Ty::Axis => Def::Required;
         isBasicBlock: Ty::Bool => Def::Bool(false);
         isParallel: Ty::Bool => Def::Bool(false);
         unroll: Ty::Json => Def::Absent;
         registers: Ty::Json => Def::Absent;
     }
-    DoWhile = 108, ControlFlow, [All], [] => [], Exact, "bir-json 9", is [RunsBlocks, HoldsBlocks, ImpliesEngine, ForgetsWriters] {
+    DoWhile = 108, ControlFlow, [All], [] => [], Exact, "bir-json 9",
+        is [RunsBlocks, HoldsBlocks, ImpliesEngine, ForgetsWriters] {
         cond: Ty::Expr => Def::Required;
     }
 }

@@ -6,18 +6,21 @@ use birsim_kernels::Named;
 
 rows! {
     Generic = 0, Abstract, [], [] => [], Unsupported, "opcodes 1" {}
-    GenericCopy = 1, Kernel, [Pool, Activation, Dve], ["in:ai"] => ["out"], Exact, "opcodes 3; numerics 2", is [Elementwise] {
+    GenericCopy = 1, Kernel, [Pool, Activation, Dve], ["in:ai"] => ["out"], Exact, "opcodes 3; numerics 2",
+        is [Elementwise] {
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     GenericRelu = 2, Skipped, [], ["in:ai"] => ["out"], Skipped, "opcodes 3" {}
-    AbstractCopy = 3, Kernel, [Pool, Activation, Dve], ["in:ai"] => ["out"], Exact, "opcodes 3; numerics 2", is [Elementwise] {
+    AbstractCopy = 3, Kernel, [Pool, Activation, Dve], ["in:ai"] => ["out"], Exact, "opcodes 3; numerics 2",
+        is [Elementwise] {
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
     Memset = 10, Kernel, [Dve, Pool], [] => ["out"], Exact, "opcodes 3; ruling D7" {
         mode: Ty::Enum(MemsetMode::DEF) => Def::Required;
         constant: Ty::Bits => Def::Required;
     }
-    TensorCopy = 23, Kernel, [Dve, Pool, Activation], ["in:ai"] => ["out"], Exact, "opcodes 3; numerics 2", is [Elementwise] {
+    TensorCopy = 23, Kernel, [Dve, Pool, Activation], ["in:ai"] => ["out"], Exact, "opcodes 3; numerics 2",
+        is [Elementwise] {
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     TensorCopyDynamicSrc = 24, Kernel, [Dve, Pool, Activation], ["in@", "offset:air?"] => ["out"], Approximate,

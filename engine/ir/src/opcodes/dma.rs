@@ -8,9 +8,11 @@ use birsim_kernels::alu::AluOp;
 /// Rows that start with the keys of the DMA base record.
 macro_rules! dma_rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
-        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, is $is:tt)? $(, rules $rules:tt)? { $($own:tt)* })+
+        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, is $is:tt)? $(, rules $rules:tt)?
+        { $($own:tt)* })+
      @plain { $($plain:tt)* }) => {
-        rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*], $fidelity, $spec $(, partial $partial)? $(, is $is)? $(, rules $rules)? {
+        rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*],
+            $fidelity, $spec $(, partial $partial)? $(, is $is)? $(, rules $rules)? {
             queue: Ty::Str => Def::Absent;
             dge_type: Ty::Enum(DgeType::DEF) => Def::Enum(3);
             duplicate: Ty::Bool => Def::Bool(false);
@@ -31,11 +33,15 @@ dma_rows! {
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
     DMACopy = 32, Kernel, [Dma], ["in", "more*"] => ["out+"], Exact, "opcodes 9; rulings D15, D16, D22",
-        partial "index vectors on both sides, on another axis than W, and sums that skip elements are not described", is [Elementwise, DramByRegister], rules [InPlace(&[Zero("mode")]),
+        partial "index vectors on both sides, on another axis than W, and sums that skip elements are not described",
+        is [Elementwise, DramByRegister],
+        rules [
+            InPlace(&[Zero("mode")]),
             Adds(&[Zero("mode"), Set("cce_op")]),
             VectorAddress(&[Zero("mode")]),
             SkipsOutside(&[Zero("oob_is_err")]),
-            Used("more", &[Is("mode", 2)])] {
+            Used("more", &[Is("mode", 2)]),
+        ] {
         mode: Ty::Enum(CopyMode::DEF) => Def::Enum(0);
         oob_is_err: Ty::Bool => Def::Bool(true);
         transpose_op: Ty::Enum(TransposeOp::DEF) => Def::Enum(0);
@@ -62,17 +68,20 @@ dma_rows! {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
             can_read_uninit: Ty::Bool => Def::Bool(false);
         }
-        DMADescriptorCCE = 70, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "opcodes 9; ruling D15", is [ImpliesEngine, Descriptor] {
+        DMADescriptorCCE = 70, Kernel, [Dma], ["in", "more*"] => ["out"], Exact, "opcodes 9; ruling D15",
+            is [ImpliesEngine, Descriptor] {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
             constants: Ty::Floats => Def::Absent;
             op: Ty::Enum(AluOp::DEF) => Def::Enum(0);
         }
-        DMADescriptorTranspose = 71, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 2.2, 9", is [ImpliesEngine, Descriptor] {
+        DMADescriptorTranspose = 71, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 2.2, 9",
+            is [ImpliesEngine, Descriptor] {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
             transpose_op: Ty::Enum(TransposeOp::DEF) => Def::Enum(0);
             can_read_uninit: Ty::Bool => Def::Bool(false);
         }
-        DMADescriptorReplicate = 72, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 9; ruling D16", is [ImpliesEngine, Descriptor] {
+        DMADescriptorReplicate = 72, Kernel, [Dma], ["in"] => ["out"], Exact, "opcodes 9; ruling D16",
+            is [ImpliesEngine, Descriptor] {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }
         DMABlock = 107, Kernel, [Dma], [] => [], Exact, "bir-json 10", is [ImpliesEngine, HoldsBlocks] {

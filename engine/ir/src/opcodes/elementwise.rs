@@ -26,7 +26,8 @@ rows! {
     }
     TensorScalarPtr = 29, Kernel, [Dve, Pool], ["in0", "scalar0:air", "scalar1:air?"] => ["out", "reduced?"], Exact,
         "alu 6.1, 6.6, 6.7",
-        partial "the index maths of apply_transpose in this instruction is not published", is [Elementwise], rules [InPlace(&[Zero("apply_transpose")]), Used("reduced", &[Set("acc")])] {
+        partial "the index maths of apply_transpose in this instruction is not published", is [Elementwise],
+        rules [InPlace(&[Zero("apply_transpose")]), Used("reduced", &[Set("acc")])] {
         op0: Ty::Enum(AluOp::DEF) => Def::Required;
         reverse0: Ty::Bool => Def::Required;
         op1: Ty::Enum(AluOp::DEF) => Def::Required;
@@ -47,7 +48,8 @@ rows! {
         mode: Ty::Enum(TscMode::DEF) => Def::Enum(0);
         acc: Ty::Enum(EngineAccumulation::DEF) => Def::Enum(0);
     }
-    TensorTensor = 31, Kernel, [Dve, Pool], ["in0", "in1"] => ["out", "reduced?"], Exact, "alu 6.2; ruling D4", is [Elementwise], rules [Used("reduced", &[Set("acc")])] {
+    TensorTensor = 31, Kernel, [Dve, Pool], ["in0", "in1"] => ["out", "reduced?"], Exact, "alu 6.2; ruling D4",
+        is [Elementwise], rules [Used("reduced", &[Set("acc")])] {
         op: Ty::Enum(AluOp::DEF) => Def::Required;
         acc: Ty::Enum(EngineAccumulation::DEF) => Def::Enum(0);
     }

@@ -22,7 +22,8 @@ dma_rows! {
     IndirectSave = 45, Kernel, [Dma], ["in", "indices&"] => ["out#"], Exact, "opcodes 9; rulings D12, D13" {
         runtime_semaphore_wait_value: Ty::U32 => Def::Int(0);
     }
-    IndirectSaveAccumulate = 46, Kernel, [Dma], ["indices&", "in", "table:air", "destination:air?", "entries:air?"] => ["out#+?"], Approximate,
+    IndirectSaveAccumulate = 46, Kernel, [Dma], ["indices&", "in", "table:air", "destination:air?", "entries:air?"]
+        => ["out#+?"], Approximate,
         "opcodes 13" {
         num_indices: Ty::U32 => Def::Absent;
         entry_step_elements: Ty::U32 => Def::Absent;

@@ -7,7 +7,8 @@ use birsim_kernels::Named;
 /// Rows that start with the keys of the MatmultBase record.
 macro_rules! matmul_rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
-        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, is $is:tt)? $(, rules $rules:tt)? { $($own:tt)* })+
+        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, is $is:tt)? $(, rules $rules:tt)?
+        { $($own:tt)* })+
      @plain { $($plain:tt)* }) => {
         rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*],
             $fidelity, $spec $(, partial $partial)? $(, is $is)? $(, rules $rules)? {
@@ -32,14 +33,17 @@ macro_rules! matmul_rows {
 matmul_rows! {
     MatmultBase = 7, Abstract, [], [] => [], Unsupported, "opcodes 1" {}
     Matmult = 8, Kernel, [Pe], ["ifmap", "weights"] => ["out"], Exact, "matmul-mx 2, 3",
-        partial "replication other than the default and DoubleRowSwInterleave have no published index maths (ruling D50)", is [Matmul, WrittenWhole] {}
+        partial "replication other than the default and DoubleRowSwInterleave have no published index maths (ruling D50)",
+        is [Matmul, WrittenWhole] {}
     MatmultSparse = 9, Kernel, [Pe], ["ifmap", "weights", "tags"] => ["out"], Approximate, "matmul-mx 6",
-        partial "the order of the tags inside a compressed row is not published (ruling D50)", is [Matmul, WrittenWhole] {
+        partial "the order of the tags inside a compressed row is not published (ruling D50)",
+        is [Matmul, WrittenWhole] {
         compress_ratio: Ty::U32 => Def::Required;
     }
     MatmultMx = 95, Kernel, [Pe], ["ifmap", "weights", "ifmap_scales", "weights_scales"] => ["out"], Exact,
         "matmul-mx 4",
-        partial "replication, performance modes, transposes and zero points of MX operands are not described (ruling D50)", is [Matmul, WrittenWhole] {}
+        partial "replication, performance modes, transposes and zero points of MX operands are not described (ruling D50)",
+        is [Matmul, WrittenWhole] {}
     @plain {
         QuantizeMx = 96, Kernel, [Dve], ["in"] => ["out", "scales"], Exact, "matmul-mx 5" {}
     }

@@ -12,6 +12,7 @@ rows! {
         is_64bit: Ty::Bool => Def::Bool(false);
     }
     RegisterMove = 74, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["in:ir"] => ["out:r"], Exact, "opcodes 11" {}
-    TensorLoad = 75, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["in"] => ["out:r"], Exact, "opcodes 11", is [DramByRegister] {}
+    TensorLoad = 75, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["in"] => ["out:r"], Exact, "opcodes 11",
+        is [DramByRegister] {}
     TensorSave = 76, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["in:ir"] => ["out"], Exact, "opcodes 11" {}
 }

@@ -6,9 +6,11 @@ use birsim_kernels::Named;
 use birsim_kernels::alu::AluOp;
 
 rows! {
-    Select = 51, Kernel, [Dve], ["predicate", "on_true:air", "on_false:air"] => ["out"], Exact, "alu 6.9", is [Elementwise] {}
+    Select = 51, Kernel, [Dve], ["predicate", "on_true:air", "on_false:air"] => ["out"], Exact, "alu 6.9",
+        is [Elementwise] {}
     CopyPredicated = 52, Kernel, [Dve], ["predicate", "on_true:air", "on_false:air?"] => ["out", "reduced?"],
-        Approximate, "alu 6.9; ruling D23", is [Elementwise, KeepsSome], rules [Used("reduced", &[Set("accumulator_cmd")])] {
+        Approximate, "alu 6.9; ruling D23", is [Elementwise, KeepsSome],
+        rules [Used("reduced", &[Set("accumulator_cmd")])] {
         can_read_uninit: Ty::Bool => Def::Bool(false);
         reverse_pred: Ty::Bool => Def::Bool(false);
         reduce_op: Ty::Enum(AluOp::DEF) => Def::Enum(0);
@@ -28,7 +30,8 @@ rows! {
     }
     RangeSelect = 63, Kernel, [Dve], ["in", "bound0:air", "bound1:air"] => ["out", "reduced?"], Approximate,
         "alu 6.10",
-        partial "num_active_channels below the partitions of the pattern: what the other partitions receive is not published", rules [Used("reduced", &[Set("reduce_cmd")])] {
+        partial "num_active_channels below the partitions of the pattern: what the other partitions receive is not published",
+        rules [Used("reduced", &[Set("reduce_cmd")])] {
         base: Ty::I64 => Def::Int(0);
         compare_op0: Ty::Enum(AluOp::DEF) => Def::Required;
         compare_op1: Ty::Enum(AluOp::DEF) => Def::Required;
