@@ -33,7 +33,7 @@ rows! {
     }
     Exponential = 103, Kernel, [Dve], ["in", "row_max:air?", "initial:air?"] => ["out", "accumulated?"], Exact,
         "activation 5", is [Elementwise],
-        rules [Used("initial", &[Is("reduce_cmd", 5)]), Used("accumulated", &[Set("reduce_cmd")])] {
+        rules [Used("accumulated", &[Set("reduce_cmd")])] {
         reduce_cmd: Ty::Enum(EngineAccumulation::DEF) => Def::Required;
     }
 }

@@ -123,16 +123,10 @@ impl<'m> Walk<'m> {
                     Some(Value::Enum(n)) => AluOp::from_ordinal(*n),
                     _ => None,
                 };
-                match (op, i.ins.len()) {
-                    (Some(op), 1) if !op.is_unary() => {
-                        let e = Error::new(Code::J009, "the operand is a register or an immediate");
-                        self.fault(i, Slot::Operand("ins", 1), e);
-                    }
-                    (Some(op), 2) if op.is_unary() => {
-                        let e = Error::new(Code::J009, format!("{op} takes one operand"));
-                        self.fault(i, Slot::Operand("ins", 1), e.advice("remove the second operand"));
-                    }
-                    _ => {}
+                // A unary operation may be written with the second operand that the catalogue lists for all of them.
+                if op.is_some_and(|op| !op.is_unary()) && i.ins.len() == 1 {
+                    let e = Error::new(Code::J009, "the operand is a register or an immediate");
+                    self.fault(i, Slot::Operand("ins", 1), e);
                 }
             }
             Opcode::GroupResetSemaphores => self.ids(i, "sema_group"),
