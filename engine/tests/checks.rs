@@ -284,6 +284,23 @@ fn nan_names_the_first_instruction_that_makes_one() {
 }
 
 #[test]
+fn d63_infinities_excuse_no_nan_and_neither_does_a_nan_elsewhere_in_the_row() {
+    let minus =
+        inst("t", "TensorTensor", "DVE", json!([all(&S), all(&S)]), json!([all(&R)]), json!({"op": "subtract"}));
+    let list = vec![copy("a", all(&X), all(&S)), minus];
+    let run = |values: [f32; 8]| {
+        let mut sim = loaded(Simulator::builder().checks([Check::Nan]), &module(storage(), list.clone())).unwrap();
+        bind(&mut sim, "x", &values);
+        let _ = sim.run();
+        findings(&sim.summary().unwrap())
+    };
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let made = ["nan: t makes NaN in r: partition 0, bytes 4..8"];
+    assert_eq!(run([nan, inf, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), made);
+    assert_eq!(run([nan, 1.0, 1.0, nan, 1.0, 1.0, 1.0, 1.0]), [""; 0]);
+}
+
+#[test]
 fn d14_the_write_guard_reports_every_nan_that_is_written() {
     let inf = vec![copy("a", all(&X), all(&S)), reciprocal("b", &S, &R)];
     is_silent(Check::NanWrite, inf);

@@ -129,7 +129,7 @@ fn item_14_all_errors_of_a_module_come_at_once_with_their_lines() {
     // Once the values are right, references are looked at.
     let text = text.replace("Pooll", "Pool").replace("Drian", "Drain").replace("-1", "1").replace("5}", "\"r\"}");
     let text =
-        text.replace("\"opcode\": \"Drain\", \"engine_id\"", "\"opcode\": \"Call\", \"func\": \"f\", \"engine_id\"");
+        text.replace("\"opcode\": \"Drain\", \"engine_id\"", "\"opcode\": \"Call\", \"target\": \"f\", \"engine_id\"");
     let found = read_all(text.as_bytes()).unwrap_err();
     assert!(
         found.iter().any(|e| e.place().source.as_deref().is_some_and(|s| s.starts_with("line 8 column"))),

@@ -2,15 +2,21 @@
 
 use super::{Checker, Finding, Scene, span};
 use crate::exec::effects::Effect;
+use crate::ir::Opcode;
 use birsim_kernels::{Dtype, cast};
 
 /// Elements decoded at a time.
 const PIECE: usize = 512;
 
+/// Values of this type can be NaN or infinite one by one.
+fn is_float(dtype: Dtype) -> bool {
+    !dtype.is_integer() && dtype != Dtype::Float8E8m0fnu && dtype.lanes() == 1
+}
+
 /// First element of an effect for which `bad` holds: its arena byte and value.
 fn find(s: &Scene, e: &Effect, bad: impl Fn(f32) -> bool) -> Option<(usize, f32)> {
     let dtype = e.pattern.dtype();
-    if dtype.is_integer() || dtype == Dtype::Float8E8m0fnu || dtype.lanes() > 1 {
+    if !is_float(dtype) {
         return None;
     }
     let size = dtype.size();
@@ -40,11 +46,85 @@ fn finding(s: &Scene, e: &Effect, at: usize, value: f32, verb: &str) -> Finding 
     }
 }
 
-/// The first instruction whose inputs are finite and whose outputs are not.
+/// Instructions whose elements come from anywhere in the same partition of an input. Of other instructions with operands
+/// of one shape that are no element-wise ones an element may come from the whole input.
+const BY_PARTITION: [Opcode; 14] = [
+    Opcode::Pool,
+    Opcode::TensorReduce,
+    Opcode::TensorScalarCache,
+    Opcode::BNStats,
+    Opcode::BNStatsAggregate,
+    Opcode::BNGradients,
+    Opcode::BNBackprop,
+    Opcode::BNBackprop2,
+    Opcode::TensorScalarAffineSelect,
+    Opcode::RangeSelect,
+    Opcode::Max,
+    Opcode::MatchReplace,
+    Opcode::MaxIndexAndMatchReplace,
+    Opcode::ActivationReadAccumulator,
+];
+
+/// How far an element is from being a number. The order matters: a worse input excuses a worse output.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Number,
+    Infinity,
+    Nan,
+}
+
+/// The elements of an operand, lane by lane.
+struct Elements {
+    each: usize,
+    kinds: Vec<Kind>,
+    /// The worst of each lane.
+    lanes: Vec<Kind>,
+}
+
+impl Elements {
+    fn of(s: &Scene, e: &Effect) -> Elements {
+        let (lanes, each, dtype) = (e.pattern.lanes(), e.pattern.lane_len(), e.pattern.dtype());
+        let mut kinds = vec![Kind::Number; lanes * each];
+        if is_float(dtype) {
+            for (k, kind) in kinds.iter_mut().enumerate() {
+                let mut bytes = [0; 8];
+                let bytes = &mut bytes[..dtype.size()];
+                s.m.arenas[e.arena as usize].read(e.pattern.byte_of(k / each, k % each) as usize, bytes);
+                let mut value = [0.0];
+                cast::decode_f32(dtype, bytes, &mut value);
+                *kind = match value[0] {
+                    v if v.is_nan() => Kind::Nan,
+                    v if v.is_infinite() => Kind::Infinity,
+                    _ => Kind::Number,
+                };
+            }
+        }
+        let worst = |lane: usize| kinds[lane * each..(lane + 1) * each].iter().copied().max();
+        let lanes = (0..lanes).map(|lane| worst(lane).unwrap_or(Kind::Number)).collect();
+        Elements { each, kinds, lanes }
+    }
+
+    /// The worst element that an output element may come from.
+    fn worst(&self, opcode: Opcode, out: &Elements, k: usize) -> Kind {
+        let lane = k / out.each;
+        let elementwise = opcode.is_elementwise();
+        if self.lanes.len() == out.lanes.len() && elementwise && self.each == out.each {
+            self.kinds[k]
+        } else if self.lanes.len() == out.lanes.len() && (elementwise || BY_PARTITION.contains(&opcode)) {
+            self.lanes[lane]
+        } else {
+            self.lanes.iter().copied().max().unwrap_or(Kind::Number)
+        }
+    }
+}
+
+/// The first instruction that makes a NaN or an infinity (ruling D63): a NaN where nothing that it came from is NaN, though
+/// it may be infinite, or an infinity where all that it came from is finite.
 #[derive(Default)]
 pub(super) struct Nan {
     done: bool,
-    clean: bool,
+    /// The inputs of the running instruction, when not all of them are finite.
+    inputs: Vec<Elements>,
 }
 
 impl Checker for Nan {
@@ -53,17 +133,37 @@ impl Checker for Nan {
     }
 
     fn before(&mut self, s: &Scene, _: &mut Vec<Finding>) {
-        if !self.done {
-            self.clean = s.effects.iter().filter(|e| e.reads()).all(|e| find(s, e, |v| !v.is_finite()).is_none());
+        self.inputs.clear();
+        if self.done {
+            return;
+        }
+        let read = || s.effects.iter().filter(|e| e.reads());
+        // Most instructions read numbers only; looking at every element by itself is for the others.
+        if read().any(|e| find(s, e, |v| !v.is_finite()).is_some()) {
+            self.inputs.extend(read().map(|e| Elements::of(s, e)));
         }
     }
 
     fn after(&mut self, s: &Scene, found: &mut Vec<Finding>) {
-        if self.done || !self.clean {
+        if self.done {
             return;
         }
+        let opcode = s.m.program.insts[s.payload as usize].opcode;
         for e in s.effects.iter().filter(|e| e.writes() && e.exact) {
-            if let Some((at, value)) = find(s, e, |v| !v.is_finite()) {
+            let Some((at, value)) = find(s, e, |v| !v.is_finite()) else { continue };
+            if self.inputs.is_empty() {
+                found.push(finding(s, e, at, value, "makes"));
+                self.done = true;
+                return;
+            }
+            let out = Elements::of(s, e);
+            let made = (0..out.kinds.len()).find(|k| {
+                let kind = out.kinds[*k];
+                kind > Kind::Number && self.inputs.iter().all(|i| i.worst(opcode, &out, *k) < kind)
+            });
+            if let Some(k) = made {
+                let value = if out.kinds[k] == Kind::Nan { f32::NAN } else { f32::INFINITY };
+                let at = e.pattern.byte_of(k / out.each, k % out.each) as usize;
                 found.push(finding(s, e, at, value, "makes"));
                 self.done = true;
                 return;

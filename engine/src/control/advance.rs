@@ -286,7 +286,8 @@ impl Flow<'_> {
 
     fn jump(&mut self, block: u32) -> Result<()> {
         while let Some(top) = self.pc.frames.last_mut() {
-            if let Some(p) = self.program.lists[top.list as usize].iter().position(|b| *b == block) {
+            // Blocks are numbered in the order of the text, so each list is sorted.
+            if let Ok(p) = self.program.lists[top.list as usize].binary_search(&block) {
                 top.position = p as u32;
                 return self.enter(block);
             }

@@ -13,6 +13,7 @@ mod sync;
 
 use super::{Block, Function, Instruction, Module, Storage, Value};
 use birsim_kernels::{Code, Error, Result};
+use hashbrown::HashSet;
 use index::Index;
 
 /// Blocks, loops and expressions nest at most this deep.
@@ -92,8 +93,8 @@ struct Walk<'m> {
     block: Option<&'m str>,
     /// Axes of the enclosing loops.
     axes: Vec<&'m str>,
-    /// Enclosing block lists, innermost last.
-    lists: Vec<&'m [Block]>,
+    /// Names of the blocks of each enclosing list, innermost last.
+    lists: Vec<HashSet<&'m str>>,
 }
 
 impl<'m> Walk<'m> {
@@ -174,14 +175,15 @@ impl<'m> Walk<'m> {
         self.unique("queue", self.module.queues.iter().map(|q| q.name.as_str()));
     }
 
-    /// Reports names that occur twice.
-    fn unique(&mut self, what: &str, names: impl Iterator<Item = &'m str>) {
-        let mut seen = hashbrown::HashSet::new();
+    /// Reports names that occur twice; gives all names.
+    fn unique(&mut self, what: &str, names: impl Iterator<Item = &'m str>) -> HashSet<&'m str> {
+        let mut seen = HashSet::new();
         for name in names {
             if !seen.insert(name) {
                 self.push(Error::new(Code::J007, format!("the {what} {name} is declared twice")).received(name));
             }
         }
+        seen
     }
 
     fn function_itself(&mut self, function: &'m Function) {
@@ -194,9 +196,9 @@ impl<'m> Walk<'m> {
             self.push(Error::new(Code::J014, format!("loops nest more than {MAX_NESTING} deep")));
             return;
         }
-        self.lists.push(blocks);
         let outer = self.block;
-        self.unique("block", blocks.iter().map(|b| b.name.as_str()));
+        let names = self.unique("block", blocks.iter().map(|b| b.name.as_str()));
+        self.lists.push(names);
         for block in blocks {
             self.block = Some(&block.name);
             if self.names {

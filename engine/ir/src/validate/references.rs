@@ -190,7 +190,7 @@ impl<'m> Walk<'m> {
     }
 
     fn has_block(&self, name: &str) -> bool {
-        self.lists.iter().rev().any(|list| list.iter().any(|b| b.name == name))
+        self.lists.iter().rev().any(|names| names.contains(name))
     }
 
     fn register_reference(&mut self, i: &'m Instruction, slot: Slot, name: &str) {
