@@ -113,6 +113,9 @@ codes! {
     J015 Invalid "key written twice",
         rule: "a key occurs once in an object",
         advice: "keep the value that is meant";
+    J016 Invalid "malformed groups of ranks",
+        rule: "a rank is in one group, once, and is the target of one pair",
+        advice: "correct the groups";
     K001 Invalid "malformed KLR file",
         rule: "a KLR file is the documented CBOR form: header, metadata, contents",
         advice: "the file is damaged or cut off; write it again";

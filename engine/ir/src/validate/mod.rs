@@ -4,6 +4,7 @@
 
 mod expressions;
 mod fields;
+mod groups;
 mod index;
 mod instruction;
 mod operands;
@@ -218,6 +219,9 @@ impl<'m> Walk<'m> {
     fn instruction(&mut self, i: &'m Instruction) {
         if self.full && !self.instruction_itself(i) {
             return;
+        }
+        if self.full {
+            self.groups(i);
         }
         if self.names {
             self.references(i);
