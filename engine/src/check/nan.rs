@@ -2,7 +2,7 @@
 
 use super::{Checker, Finding, Scene, span};
 use crate::exec::effects::Effect;
-use crate::ir::Opcode;
+use crate::ir::{Opcode, Trait};
 use birsim_kernels::{Dtype, cast};
 
 /// Elements decoded at a time.
@@ -107,7 +107,7 @@ impl Elements {
     /// The worst element that an output element may come from.
     fn worst(&self, opcode: Opcode, out: &Elements, k: usize) -> Kind {
         let lane = k / out.each;
-        let elementwise = opcode.is_elementwise();
+        let elementwise = opcode.row().is(Trait::Elementwise);
         if self.lanes.len() == out.lanes.len() && elementwise && self.each == out.each {
             self.kinds[k]
         } else if self.lanes.len() == out.lanes.len() && (elementwise || BY_PARTITION.contains(&opcode)) {

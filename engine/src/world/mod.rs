@@ -13,6 +13,7 @@ pub mod scope;
 pub mod scratch;
 pub mod spawn;
 pub mod state;
+mod tables;
 
 pub use components::*;
 pub use counter::*;

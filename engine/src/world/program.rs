@@ -4,7 +4,7 @@ use crate::ir::{Engine, MemoryType, Opcode, PredicateOp, SyncKind, TensorKind, U
 use crate::world::expr::Ex;
 use bevy_ecs::prelude::Resource;
 use birsim_kernels::access::{Imm, Pattern};
-use birsim_kernels::{Dtype, Error};
+use birsim_kernels::{Code, Dtype, Error};
 use std::sync::Arc;
 
 /// A field ready for execution.
@@ -388,6 +388,7 @@ impl Program {
     /// Completes an error with the place of an instruction.
     pub fn locate(&self, e: Error, payload: u32) -> Error {
         let Some(i) = self.insts.get(payload as usize) else { return e };
+        let e = if e.code() == Code::S014 { self.name_tables(e, i) } else { e };
         let block = self.blocks.get(i.block as usize);
         e.at(|p| {
             p.instruction = Some(i.name.to_string());

@@ -68,6 +68,9 @@ impl<'a> Indices<'a> {
 /// The error of an index that leaves the table.
 #[cold]
 pub(super) fn out_of_range(index: i128, bound: i128, slot: usize) -> Error {
-    Error::new(Code::S014, format!("index {index} of slot {slot} is outside 0..{}", bound.max(0)))
-        .received(format!("index {index}, bound {}", bound.max(0)))
+    let what = match bound {
+        ..=0 => format!("index {index} of slot {slot} is used with a table that has no entries"),
+        _ => format!("index {index} of slot {slot} is not in the table, whose largest index is {}", bound - 1),
+    };
+    Error::new(Code::S014, what).received(format!("index {index}, bound {}", bound.max(0)))
 }
