@@ -1,7 +1,7 @@
 //! The cases: one call of a public kernel each, on tensors that the case owns. Names are those of `numpy_side.py`.
 
 use crate::tensor::{SHAPE, Tensor};
-use birsim_kernels::access::{Dst, Imm, Input, Pair, Pattern, Src};
+use birsim_kernels::access::{Dst, Imm, Input, Pair, Pattern, Source, Src};
 use birsim_kernels::accumulate::EngineAccumulationType;
 use birsim_kernels::activation::{Activation, ActivationFunctionType as F, Front, activation};
 use birsim_kernels::alu::AluOp;
@@ -55,13 +55,13 @@ fn unary(
     family: &'static str,
     name: impl Into<String>,
     (input, output): (Tensor, Tensor),
-    f: impl Fn(&Src, &Dst, &Profile) -> Result<()> + Send + 'static,
+    f: impl Fn(&Src, &mut Dst, &Profile) -> Result<()> + Send + 'static,
 ) -> Case {
     let profile = Profile::default();
     let narrow = |t: &Tensor| matches!(t.dtype, Dtype::Bfloat16 | Dtype::Float8e4);
     let bar = if narrow(&input) || narrow(&output) { NARROW } else { PAR };
     let mut output = output;
-    case(family, name, bar, move || f(&input.src()?, &output.dst()?, &profile))
+    case(family, name, bar, move || f(&input.src()?, &mut output.dst()?, &profile))
 }
 
 fn full(dtype: Dtype) -> (Tensor, Tensor) {
@@ -107,7 +107,7 @@ fn movement(m: &mut Makers) {
         }
         add!(m, {
             let out = Tensor::zeros(d, &[8192, 128]);
-            let run = |s: &Src, d: &Dst, p: &Profile| dma::transpose(TransposeOps::Xwzy, s, d, p);
+            let run = |s: &Src, d: &mut Dst, p: &Profile| dma::transpose(TransposeOps::Xwzy, s, d, p);
             Case { bar: PAR, ..unary("transpose", format!("dma transpose {n}"), (Tensor::random(d), out), run) }
         });
     }
@@ -120,7 +120,7 @@ fn movement(m: &mut Makers) {
     add!(m, {
         let (a, p) = (Tensor::random(Dtype::Float32), predicate());
         unary("select", "select f32", full(Dtype::Float32), move |b, d, profile| {
-            select(&p.src()?, &Input::View(a.src()?), &Input::View(b.clone()), d, profile)
+            select(&p.src()?, Some(&Input::View(a.src()?)), Some(&Input::View(b.clone())), d, profile)
         })
     });
     add!(m, {
@@ -160,9 +160,9 @@ fn movement(m: &mut Makers) {
 fn predicate() -> Tensor {
     let mut out = Tensor::zeros(Dtype::Uint8, &SHAPE);
     let ints = Tensor::ints(2, &SHAPE);
-    if let (Ok(s), Ok(d)) = (ints.src(), out.dst()) {
+    if let (Ok(s), Ok(d)) = (ints.src(), &mut out.dst()) {
         // A conversion of dense tensors of one shape cannot fail.
-        let _ = copy(&s, &d, &Profile::default());
+        let _ = copy(&s, d, &Profile::default());
     }
     out
 }
@@ -174,7 +174,7 @@ fn arithmetic(m: &mut Makers) {
             unary("tensor_scalar", format!("tensor_scalar {n}"), full(d), |s, d, profile| {
                 let p =
                     TensorScalar { op0: Mult, const0: 2.0, reverse0: false, op1: Add, const1: 0.5, reverse1: false };
-                tensor_scalar(&p, s, d, profile)
+                tensor_scalar(&p, &Source::Apart(*s), d, profile)
             })
         });
         const PTR: TensorScalarPtr =
@@ -183,13 +183,21 @@ fn arithmetic(m: &mut Makers) {
             let (a, b) = (column(d), column(d));
             unary("tensor_scalar", format!("tensor_scalar_ptr {n}"), full(d), move |s, d, profile| {
                 let (a, b) = (Input::View(a.src()?), Input::View(b.src()?));
-                tensor_scalar_ptr(&PTR, s, Some(&a), Some(&b), d, None, profile)
+                tensor_scalar_ptr(&PTR, &Source::Apart(*s), Some(&a), Some(&b), d, None, profile)
             })
         });
         add!(m, {
             let (a, y) = (column(d), Tensor::random(d));
             unary("tensor_scalar", format!("scalar_tensor_tensor {n}"), full(d), move |s, d, profile| {
-                scalar_tensor_tensor(&PTR, s, &Input::View(a.src()?), &Input::View(y.src()?), d, None, profile)
+                scalar_tensor_tensor(
+                    &PTR,
+                    &Source::Apart(*s),
+                    &Input::View(a.src()?),
+                    &y.src()?.into(),
+                    d,
+                    None,
+                    profile,
+                )
             })
         });
         for (o, op) in [("add", Add), ("mult", Mult), ("max", Max)] {
@@ -240,7 +248,14 @@ fn arithmetic(m: &mut Makers) {
                     format!("tensor_tensor {o} int32"),
                     (ints(), Tensor::zeros(Dtype::Int32, &SHAPE)),
                     move |s, d, profile| {
-                        tensor_tensor(&TensorTensor { op, on_pool: false }, s, &y.src()?, d, None, profile)
+                        tensor_tensor(
+                            &TensorTensor { op, on_pool: false },
+                            &Source::Apart(*s),
+                            &y.src()?.into(),
+                            d,
+                            None,
+                            profile,
+                        )
                     },
                 )
             }
@@ -257,7 +272,7 @@ fn arithmetic(m: &mut Makers) {
 
 fn tensor_tensor_case(name: String, op: AluOp, dtype: Dtype, y: Tensor) -> Case {
     unary("tensor_tensor", name, full(dtype), move |s, d, profile| {
-        tensor_tensor(&TensorTensor { op, on_pool: false }, s, &y.src()?, d, None, profile)
+        tensor_tensor(&TensorTensor { op, on_pool: false }, &Source::Apart(*s), &y.src()?.into(), d, None, profile)
     })
 }
 
@@ -288,7 +303,7 @@ fn functions(m: &mut Makers) {
                     let number = |v| Input::Imm(Imm::f32(v));
                     let front = Front::Affine { scale: number(1.0), bias: number(0.0) };
                     let p = Activation { func, front, alpha: number(0.0), epilogue: None, tables: None };
-                    activation(&p, s, d, profile)
+                    activation(&p, &Source::Apart(*s), d, profile)
                 })
             });
         }
@@ -308,7 +323,7 @@ fn others(m: &mut Makers) {
         let mut data = Tensor::zeros(Dtype::Float8E4m3fnX4, &[128, SHAPE[1] / 4]);
         let (x, profile) = (Tensor::random(Dtype::Bfloat16), Profile::default());
         case("mx", "quantize_mx", NARROW, move || {
-            quantize_mx(&QuantizeMx, &x.src()?, &data.dst()?, &scales.dst()?, &profile)
+            quantize_mx(&QuantizeMx, &x.src()?, &mut data.dst()?, &mut scales.dst()?, &profile)
         })
     });
     add!(m, {
@@ -328,7 +343,7 @@ fn others(m: &mut Makers) {
     add!(m, {
         let (table, index) = (big_table(), Tensor::ints(1024, &[128, 1]));
         unary("indirect", "gather rows", full(Dtype::Float32), move |_, d, profile| {
-            let table = Table { whole: &table.src()?, pattern: &rows()?, address: 0, log: None };
+            let table = Table { whole: table.src()?, pattern: &rows()?, address: 0, log: None };
             indirect::load(&table, &index.src()?, d, profile)
         })
     });
@@ -337,7 +352,7 @@ fn others(m: &mut Makers) {
         let (x, profile) = (Tensor::random(Dtype::Float32), Profile::default());
         case("indirect", "scatter-add rows", PAR, move || {
             let p = SaveAccumulate { num_indices: 128, entry_step_elements: i64::from(SHAPE[1]), op: AluOp::Add };
-            indirect::save_accumulate(&p, &x.src()?, &index.src()?, &(&table.dst()?).into(), &profile)
+            indirect::save_accumulate(&p, &x.src()?, &index.src()?, &mut table.dst()?.into(), &profile)
         })
     });
     add!(m, {
@@ -348,31 +363,31 @@ fn others(m: &mut Makers) {
         add!(m, {
             let (mut out, mut states) = (Tensor::zeros(Dtype::Uint32, &SHAPE), [DEFAULT_STATE; 128]);
             case("rng", format!("random {name}"), PAR, move || {
-                rng::rand(kind, &mut states, &out.dst()?, &Profile::reference())
+                rng::rand(kind, &mut states, &mut out.dst()?, &Profile::reference())
             })
         });
     }
     add!(m, {
         let (mut out, mut states) = (Tensor::zeros(Dtype::Uint32, &SHAPE), [DEFAULT_STATE; 128]);
-        case("rng", "random xorwow", PAR, move || rng::memset_random_pool(&mut states, &out.dst()?))
+        case("rng", "random xorwow", PAR, move || rng::memset_random_pool(&mut states, &mut out.dst()?))
     });
     add!(m, {
         let (mut out, mut host) = (Tensor::zeros(Dtype::Uint32, &SHAPE), Mt19937_64::new(1));
         case("rng", "random mt19937", PAR, move || {
-            rng::memset_random_host(&mut host, &out.dst()?, &Profile::reference())
+            rng::memset_random_host(&mut host, &mut out.dst()?, &Profile::reference())
         })
     });
     add!(m, {
         let (mut out, mut states) = (Tensor::zeros(Dtype::Float32, &SHAPE), [[DEFAULT_STATE; 4]; 128]);
         let profile = Profile::default();
-        case("rng", "random uniform", PAR, move || rng::rand2(-1.0, 1.0, &mut states, &out.dst()?, &profile))
+        case("rng", "random uniform", PAR, move || rng::rand2(-1.0, 1.0, &mut states, &mut out.dst()?, &profile))
     });
     add!(m, {
         let ((x, mut out), mut states) = (full(Dtype::Float32), [DEFAULT_STATE; 128]);
         let profile = Profile::default();
         case("rng", "dropout", PAR, move || {
             let p = Dropout { is_keep_threshold: false, threshold: Input::Imm(Imm::f32(0.5)) };
-            dropout(&p, &mut states, &x.src()?, &out.dst()?, &profile)
+            dropout(&p, &mut states, &x.src()?, &mut out.dst()?, &profile)
         })
     });
     add!(m, {

@@ -15,7 +15,7 @@ const HUGE: usize = 2 << 20;
 pub struct Tensor {
     /// Element type.
     pub dtype: Dtype,
-    nums: Vec<u32>,
+    pattern: Pattern,
     map: MmapMut,
     start: usize,
     bytes: usize,
@@ -30,7 +30,7 @@ impl Tensor {
         // Without them the numbers are a little worse, that is all.
         let _ = map.advise(memmap2::Advice::HugePage);
         let start = map.as_ptr().align_offset(HUGE);
-        Tensor { dtype, nums: nums.to_vec(), map, start, bytes }
+        Tensor { dtype, pattern: dense(dtype, nums), map, start, bytes }
     }
 
     /// Values between `low` and 4.
@@ -61,7 +61,7 @@ impl Tensor {
 
     /// The same bytes in another shape of equal size.
     pub fn shaped(mut self, nums: &[u32]) -> Self {
-        self.nums = nums.to_vec();
+        self.pattern = dense(self.dtype, nums);
         self
     }
 
@@ -71,14 +71,17 @@ impl Tensor {
 
     /// Read view.
     pub fn src(&self) -> Result<Src<'_>> {
-        Src::new(&self.map[self.start..][..self.bytes], Pattern::dense(self.dtype, &self.nums)?)
+        Src::new(&self.map[self.start..][..self.bytes], &self.pattern)
     }
 
     /// Write view.
     pub fn dst(&mut self) -> Result<Dst<'_>> {
-        let pattern = Pattern::dense(self.dtype, &self.nums)?;
-        Dst::new(self.bytes(), pattern)
+        Dst::new(&mut self.map[self.start..][..self.bytes], &self.pattern)
     }
+}
+
+fn dense(dtype: Dtype, nums: &[u32]) -> Pattern {
+    Pattern::dense(dtype, nums).expect("a dense pattern")
 }
 
 fn draw(state: &mut u64) -> u32 {

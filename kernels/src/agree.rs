@@ -1,6 +1,6 @@
 //! Checks and reads that the movement kernels share.
 
-use crate::access::{CHUNK, Dst, Imm, Input, Src, for_lane_ranges};
+use crate::access::{CHUNK, Dst, Imm, Input, Pattern, Src};
 use crate::cast::dispatch::per_isa;
 use crate::cast::{self, Fp8Config};
 use crate::elementwise::Number;
@@ -20,16 +20,15 @@ impl Block {
     }
 }
 
-/// [`for_lane_ranges`] lane by lane, with blocks that are cleared once for all lanes.
+/// [`Dst::for_lanes`] with blocks that are cleared once for all lanes of a thread.
 pub(crate) fn each_lane<const N: usize>(
-    lanes: usize,
+    dst: &mut Dst,
     elements: usize,
-    parallel: bool,
-    f: impl Fn(usize, &mut [Block; N]) -> Result<()> + Sync,
+    f: impl Fn(&mut Dst, usize, &mut [Block; N]) -> Result<()> + Sync,
 ) -> Result<()> {
-    for_lane_ranges(lanes, elements, parallel, |mut range| {
+    dst.for_lane_ranges(elements, |dst, mut lanes| {
         let mut blocks = [const { Block::new() }; N];
-        range.try_for_each(|lane| f(lane, &mut blocks))
+        lanes.try_for_each(|lane| f(dst, lane, &mut blocks))
     })
 }
 
@@ -179,14 +178,15 @@ pub(crate) struct Linear<'a> {
 }
 
 impl<'a> Linear<'a> {
-    pub(crate) fn new(name: &str, src: &Src<'a>, dst: &Dst) -> Result<Self> {
+    /// `flat` keeps the pattern of a source that is walked as one lane.
+    pub(crate) fn new(name: &str, src: &Src<'a>, dst: &Dst, flat: &'a mut Option<Pattern>) -> Result<Self> {
         if src.lanes() == dst.lanes() && src.lane_len() == dst.lane_len() {
-            return Ok(Linear { src: src.clone(), flat: None });
+            return Ok(Linear { src: *src, flat: None });
         }
         if src.len() != dst.len() {
             return Err(shapes(name, src, dst));
         }
-        Ok(Linear { src: src.flat(), flat: Some(dst.lane_len()) })
+        Ok(Linear { src: src.reshaped(flat.insert(src.pattern().flat()))?, flat: Some(dst.lane_len()) })
     }
 
     fn at(&self, lane: usize, start: usize) -> (usize, usize) {

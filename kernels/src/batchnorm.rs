@@ -2,7 +2,7 @@
 //!
 //! Everything is float32 with one rounding per operation, in element order (`opcodes.md` 6).
 
-use crate::access::{CHUNK, Dst, Src, chunks, for_lanes};
+use crate::access::{CHUNK, Dst, Src, chunks};
 use crate::cast;
 use crate::{Code, Dtype, Error, Profile, Result};
 
@@ -16,7 +16,7 @@ pub struct BnStats {
 /// BNStats (34): per lane \[count, mean, M2\] of the even and of the odd elements; M2 = sum of squared deviations.
 ///
 /// Both halves are weighted by one running count, which grows at every even element (ruling D29).
-pub fn bn_stats(p: &BnStats, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn bn_stats(p: &BnStats, src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     shapes("x", src, dst.lanes(), src.lane_len())?;
     writes(dst, 6, profile)?;
     let len = src.lane_len();
@@ -28,41 +28,43 @@ pub fn bn_stats(p: &BnStats, src: &Src, dst: &Dst, profile: &Profile) -> Result<
     let read = |lane: usize, at: usize, out: &mut [f32]| {
         if transpose { read_transposed(src, lane, at, out) } else { src.read_f32(lane, at, out) }
     };
-    for_lanes(dst.lanes().div_ceil(TOGETHER), src.len(), dst.pattern().lanes_disjoint(), |group| {
-        let first = group * TOGETHER;
-        let lanes = TOGETHER.min(dst.lanes() - first);
-        // Partition after partition: [mean, M2] of the even and the odd half.
-        let (mut mean, mut m2) = ([[0.0f32; 2]; TOGETHER], [[0.0f32; 2]; TOGETHER]);
-        let mut bufs = [[0.0f32; CHUNK]; TOGETHER];
-        let mut n = 0.0f32;
-        chunks(len, |at, count| {
-            for (i, buf) in bufs[..lanes].iter_mut().enumerate() {
-                read(first + i, at, &mut buf[..count]);
-            }
-            // A piece has an even length unless it is the last, so pairs never straddle two pieces.
-            for at in 0..count / 2 {
-                n += 1.0;
-                let x = std::array::from_fn(|l| [bufs[l][2 * at], bufs[l][2 * at + 1]]);
-                welford(1.0 / n, &x, &mut mean, &mut m2);
-            }
-            if count % 2 == 1 {
-                n += 1.0;
-                // The odd half sees no element: it keeps what it has.
-                let odd = (mean, m2);
-                let x = std::array::from_fn(|l| [bufs[l][count - 1], 0.0]);
-                welford(1.0 / n, &x, &mut mean, &mut m2);
-                for l in 0..TOGETHER {
-                    (mean[l][1], m2[l][1]) = (odd.0[l][1], odd.1[l][1]);
+    dst.for_lane_groups(TOGETHER, src.len(), |dst, mut groups| {
+        groups.try_for_each(|group| {
+            let first = group * TOGETHER;
+            let lanes = TOGETHER.min(dst.lanes() - first);
+            // Partition after partition: [mean, M2] of the even and the odd half.
+            let (mut mean, mut m2) = ([[0.0f32; 2]; TOGETHER], [[0.0f32; 2]; TOGETHER]);
+            let mut bufs = [[0.0f32; CHUNK]; TOGETHER];
+            let mut n = 0.0f32;
+            chunks(len, |at, count| {
+                for (i, buf) in bufs[..lanes].iter_mut().enumerate() {
+                    read(first + i, at, &mut buf[..count]);
                 }
+                // A piece has an even length unless it is the last, so pairs never straddle two pieces.
+                for at in 0..count / 2 {
+                    n += 1.0;
+                    let x = std::array::from_fn(|l| [bufs[l][2 * at], bufs[l][2 * at + 1]]);
+                    welford(1.0 / n, &x, &mut mean, &mut m2);
+                }
+                if count % 2 == 1 {
+                    n += 1.0;
+                    // The odd half sees no element: it keeps what it has.
+                    let odd = (mean, m2);
+                    let x = std::array::from_fn(|l| [bufs[l][count - 1], 0.0]);
+                    welford(1.0 / n, &x, &mut mean, &mut m2);
+                    for l in 0..TOGETHER {
+                        (mean[l][1], m2[l][1]) = (odd.0[l][1], odd.1[l][1]);
+                    }
+                }
+                Ok(())
+            })?;
+            for l in 0..lanes {
+                let counts = [len.div_ceil(2) as f32, (len / 2) as f32];
+                let out = [counts[0], mean[l][0], m2[l][0], counts[1], mean[l][1], m2[l][1]];
+                dst.write_f32(first + l, 0, &out, profile.fp8());
             }
             Ok(())
-        })?;
-        for l in 0..lanes {
-            let counts = [len.div_ceil(2) as f32, (len / 2) as f32];
-            let out = [counts[0], mean[l][0], m2[l][0], counts[1], mean[l][1], m2[l][1]];
-            dst.write_f32(first + l, 0, &out, profile.fp8());
-        }
-        Ok(())
+        })
     })
 }
 
@@ -91,7 +93,7 @@ fn read_transposed(src: &Src, lane: usize, at: usize, out: &mut [f32]) {
 }
 
 /// BNStatsAggregate (35): merges \[count, mean, M2\] triples into \[mean, population variance\].
-pub fn bn_stats_aggregate(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn bn_stats_aggregate(src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     shapes("statistics", src, dst.lanes(), src.lane_len())?;
     writes(dst, 2, profile)?;
     if !src.lane_len().is_multiple_of(6) {
@@ -99,7 +101,7 @@ pub fn bn_stats_aggregate(src: &Src, dst: &Dst, profile: &Profile) -> Result<()>
             Error::new(Code::S002, "statistics come in pairs of triples: six values each").received(src.lane_len())
         );
     }
-    for_lanes(dst.lanes(), src.len(), dst.pattern().lanes_disjoint(), |lane| {
+    dst.for_lanes(src.len(), |dst, lane| {
         let (mut n, mut mean, mut var) = (0.0f32, 0.0f32, 0.0f32);
         let mut triple = [0.0f32; 3];
         for at in (0..src.lane_len()).step_by(3) {
@@ -117,14 +119,14 @@ pub fn bn_stats_aggregate(src: &Src, dst: &Dst, profile: &Profile) -> Result<()>
 }
 
 /// BNGradients (36): per lane \[sum dy, sum (x - m) dy vf^2, sum (x - m) dy vf\].
-pub fn bn_gradients(x: &Src, dy: &Src, mean: &Src, factor: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn bn_gradients(x: &Src, dy: &Src, mean: &Src, factor: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     let len = x.lane_len();
     shapes("x", x, dst.lanes(), len)?;
     shapes("dy", dy, dst.lanes(), len)?;
     shapes("mean", mean, dst.lanes(), 1)?;
     shapes("variance factor", factor, dst.lanes(), 1)?;
     writes(dst, 3, profile)?;
-    for_lanes(dst.lanes(), x.len(), dst.pattern().lanes_disjoint(), |lane| {
+    dst.for_lanes(x.len(), |dst, lane| {
         let ([m], [vf]) = (column::<1>(mean, lane), column::<1>(factor, lane));
         let mut out = [0.0f32; 3];
         let (mut xs, mut dys) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
@@ -167,7 +169,7 @@ pub fn bn_backprop(
     dy: &Src,
     gradients: Gradients,
     mean: &Src,
-    dst: &Dst,
+    dst: &mut Dst,
     profile: &Profile,
 ) -> Result<()> {
     let len = dst.lane_len();
@@ -182,7 +184,7 @@ pub fn bn_backprop(
         }
     }
     writes(dst, len, profile)?;
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+    dst.for_lanes(dst.len(), |dst, lane| {
         let [m] = column(mean, lane);
         let [scale, a, bc] = match gradients {
             Gradients::Joint(g) => column(g, lane),

@@ -4,7 +4,7 @@
 //! is one call of [`route`]. Kinds whose result is one rank's buffer (Permute, SendRecv, PermuteReduce, and every kind on
 //! a single rank) are a [`crate::copy::copy`] from that rank.
 
-use crate::access::{CHUNK, Dst, Src, chunks, for_lanes};
+use crate::access::{CHUNK, Dst, Pattern, Src, chunks};
 use crate::agree::{Block, Linear, castable, read_as, shapes};
 use crate::alu::AluOp;
 use crate::cast::{check_unpacked, ieee_max, ieee_min, sse_max, sse_min};
@@ -37,22 +37,33 @@ fn first<'a, 'b>(ranks: &'b [Src<'a>]) -> Result<&'b Src<'a>> {
     ranks.first().ok_or_else(|| Error::new(Code::S008, "a collective has at least one rank"))
 }
 
+/// The patterns of the buffers as one lane each.
+fn flat_patterns(ranks: &[Src]) -> Vec<Pattern> {
+    ranks.iter().map(|r| r.pattern().flat()).collect()
+}
+
+fn flattened<'a>(ranks: &[Src<'a>], patterns: &'a [Pattern]) -> Result<Vec<Src<'a>>> {
+    ranks.iter().zip(patterns).map(|(r, flat)| r.reshaped(flat)).collect()
+}
+
 /// Folds the buffers of all ranks: AllReduce, SendRecvCCE, PermuteReduceImplicit. The first rank seeds the accumulator.
-pub fn all_reduce(op: AluOp, ranks: &[Src], dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn all_reduce(op: AluOp, ranks: &[Src], dst: &mut Dst, profile: &Profile) -> Result<()> {
     if let Some(bad) = ranks.iter().find(|r| r.len() != dst.len()) {
         return Err(shapes("ins[0]", bad, dst));
     }
-    let flat: Vec<Src> = ranks.iter().map(Src::flat).collect();
+    let patterns = flat_patterns(ranks);
+    let flat = flattened(ranks, &patterns)?;
     let row = dst.lane_len();
     reduce(op, &flat, |lane, start| (0, lane * row + start), dst, profile)
 }
 
 /// The stand-in of a worker that sees only its own buffer: the sum of N equal replicas, N * in (`opcodes.md` 10).
-pub fn scaled(scale: f32, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn scaled(scale: f32, src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     check_unpacked(src.dtype())?;
     castable(Dtype::Float32, dst.dtype(), profile)?;
-    let from = Linear::new("ins[0]", src, dst)?;
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+    let mut flat = None;
+    let from = Linear::new("ins[0]", src, dst, &mut flat)?;
+    dst.for_lanes(dst.len(), |dst, lane| {
         let mut values = [0f32; CHUNK];
         chunks(dst.lane_len(), |start, n| {
             from.read_f32(lane, start, &mut values[..n]);
@@ -68,7 +79,7 @@ fn reduce(
     op: AluOp,
     ranks: &[Src],
     at: impl Fn(usize, usize) -> (usize, usize) + Sync,
-    dst: &Dst,
+    dst: &mut Dst,
     profile: &Profile,
 ) -> Result<()> {
     let fold = fold(op, profile)?;
@@ -76,7 +87,7 @@ fn reduce(
     check_unpacked(dst.dtype())?;
     castable(Dtype::Float32, dst.dtype(), profile)?;
     ranks.iter().try_for_each(|r| check_unpacked(r.dtype()))?;
-    for_lanes(dst.lanes(), dst.len() * ranks.len(), dst.pattern().lanes_disjoint(), |lane| {
+    dst.for_lanes(dst.len() * ranks.len(), |dst, lane| {
         let (mut acc, mut input) = ([0f32; CHUNK], [0f32; CHUNK]);
         chunks(dst.lane_len(), |start, n| {
             let (from, element) = at(lane, start);
@@ -103,7 +114,7 @@ pub fn reduce_scatter(
     dim: CollectiveDimension,
     ranks: &[Src],
     rank: usize,
-    dst: &Dst,
+    dst: &mut Dst,
     profile: &Profile,
 ) -> Result<()> {
     let whole = first(ranks)?;
@@ -118,7 +129,8 @@ pub fn reduce_scatter(
     if per_lane(dim, whole.lanes(), dst.lanes()) {
         return reduce(op, ranks, |lane, start| (lane, rank * row + start), dst, profile);
     }
-    let (flat, skip): (Vec<Src>, _) = (ranks.iter().map(Src::flat).collect(), rank * dst.len());
+    let (patterns, skip) = (flat_patterns(ranks), rank * dst.len());
+    let flat = flattened(ranks, &patterns)?;
     reduce(op, &flat, |lane, start| (0, skip + lane * row + start), dst, profile)
 }
 
@@ -147,8 +159,9 @@ pub struct Segment {
 }
 
 /// Moves segments, later ones over earlier ones. Elements that no segment names keep their value.
-pub fn route(segments: &[Segment], ranks: &[Src], dst: &Dst, profile: &Profile) -> Result<()> {
-    let (to, dtype) = (dst.flat(), dst.dtype());
+pub fn route(segments: &[Segment], ranks: &[Src], dst: &mut Dst, profile: &Profile) -> Result<()> {
+    let (flat, dtype) = (dst.pattern().flat(), dst.dtype());
+    let mut to = dst.reshaped(&flat)?;
     let reach = |r: Range<usize>, len: usize| r.start <= r.end && r.end <= len;
     for s in segments {
         member(s.source, ranks.len())?;
@@ -166,7 +179,8 @@ pub fn route(segments: &[Segment], ranks: &[Src], dst: &Dst, profile: &Profile) 
     }
     let mut block = Block::new();
     for s in segments {
-        let src = ranks[s.source].flat();
+        let flat = ranks[s.source].pattern().flat();
+        let src = ranks[s.source].reshaped(&flat)?;
         chunks(s.count, |at, n| {
             let bytes = block.bytes(n, dtype);
             read_as(&src, 0, s.from + at, dtype, profile.fp8(), bytes);
@@ -178,7 +192,7 @@ pub fn route(segments: &[Segment], ranks: &[Src], dst: &Dst, profile: &Profile) 
 }
 
 /// Joins the buffers of all ranks: one after the other, or along the free dimension partition by partition.
-pub fn all_gather(dim: CollectiveDimension, ranks: &[Src], dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn all_gather(dim: CollectiveDimension, ranks: &[Src], dst: &mut Dst, profile: &Profile) -> Result<()> {
     let one = first(ranks)?;
     let n = one.len();
     let alike = |r: &Src| r.lanes() == one.lanes() && r.lane_len() == one.lane_len();
@@ -191,7 +205,7 @@ pub fn all_gather(dim: CollectiveDimension, ranks: &[Src], dst: &Dst, profile: &
     }
     ranks.iter().try_for_each(|r| castable(r.dtype(), dst.dtype(), profile))?;
     let row = one.lane_len();
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+    dst.for_lanes(dst.len(), |dst, lane| {
         let mut block = Block::new();
         for (k, r) in ranks.iter().enumerate() {
             chunks(row, |start, n| {
@@ -206,7 +220,7 @@ pub fn all_gather(dim: CollectiveDimension, ranks: &[Src], dst: &Dst, profile: &
 }
 
 /// Chunk p of the result is the chunk that rank p holds for `rank`.
-pub fn all_to_all(ranks: &[Src], rank: usize, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn all_to_all(ranks: &[Src], rank: usize, dst: &mut Dst, profile: &Profile) -> Result<()> {
     let one = first(ranks)?;
     member(rank, ranks.len())?;
     let count = dst.len() / ranks.len();
@@ -234,7 +248,7 @@ pub fn all_to_all_v(
     received_at: Option<&[usize]>,
     ranks: &[Src],
     rank: usize,
-    dst: &Dst,
+    dst: &mut Dst,
     profile: &Profile,
 ) -> Result<()> {
     member(rank, ranks.len())?;

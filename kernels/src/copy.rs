@@ -1,6 +1,6 @@
 //! The copy family: GenericCopy (1), AbstractCopy (3), Load (19), Save (22), TensorCopy (23), DMACopy in mode Copy (32).
 
-use crate::access::{Across, CHUNK, Dst, Src, chunks, for_lane_ranges};
+use crate::access::{CHUNK, Dst, Src, chunks, copy_across};
 use crate::cast::{self, check_cast, check_unpacked};
 use crate::elementwise::Number;
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Copies elements in row-major order; the two patterns may have different shapes of the same total.
 ///
 /// Equal dtypes keep the bytes; different ones are cast with the default FP8 config.
-pub fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn copy(src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     if src.len() != dst.len() {
         return Err(Error::new(Code::S002, "DMA Copy in/out shape must match: the element counts differ").received(
             format!(
@@ -27,23 +27,22 @@ pub fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
         check_unpacked(dst.dtype())?;
         check_cast(src.dtype(), dst.dtype(), profile)?;
     }
-    if dst.is_empty() || (same && dst.starts_at(src)) {
+    if dst.is_empty() {
         return Ok(());
     }
-    // Operands that are not identical are disjoint: then a conversion needs no buffer on a float32 side.
-    let apart = !dst.starts_at(src);
-    if same && let Some(pair) = Across::of(src, dst) {
-        return pair.copy();
+    if same && let Some(done) = copy_across(src, dst) {
+        return done;
     }
     // Lanes are the destination's. A source of another shape is read as one long lane.
-    let flat = (src.lanes() != dst.lanes()).then(|| src.flat());
+    let flat = (src.lanes() != dst.lanes()).then(|| src.pattern().flat());
+    let flat = flat.as_ref().map(|flat| src.reshaped(flat)).transpose()?;
     let len = dst.lane_len();
     let place = |lane: usize, at: usize| match &flat {
         Some(flat) => (flat, 0, lane * len + at),
         None => (src, lane, at),
     };
-    for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |range| {
-        if !same && apart && flat.is_none() && cast_lanes(src, dst, range.clone(), profile)? {
+    dst.for_lane_ranges(dst.len(), |dst, range| {
+        if !same && flat.is_none() && cast_lanes(src, dst, range.clone(), profile)? {
             return Ok(());
         }
         let mut hub = [0f32; CHUNK];
@@ -51,19 +50,17 @@ pub fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
             if same && let Some(()) = copy_run(place(lane, 0), dst, lane) {
                 continue;
             }
-            if !same && apart && cast_run(place(lane, 0), dst, lane, profile)? {
+            if !same && cast_run(place(lane, 0), dst, lane, profile)? {
                 continue;
             }
             chunks(len, |at, n| {
                 let (src, from, start) = place(lane, at);
                 if same {
                     src.with_bytes(from, start, n, |bytes| dst.scatter(lane, at, bytes));
-                } else if apart && let Some(values) = f32::in_place(src, from, start, n) {
+                } else if let Some(values) = f32::in_place(src, from, start, n) {
                     dst.write_f32(lane, at, values, profile.fp8());
-                } else if apart
-                    && dst.dtype() == Dtype::Float32
-                    // SAFETY: the operands are disjoint, so nothing else sees these bytes.
-                    && let Some(out) = unsafe { f32::in_place_mut(dst, lane, at, n) }
+                } else if dst.dtype() == Dtype::Float32
+                    && let Some(out) = f32::in_place_mut(dst, lane, at, n)
                 {
                     src.read_f32(from, start, out);
                 } else {
@@ -77,36 +74,30 @@ pub fn copy(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     })
 }
 
-/// Converts lanes at once when both sides are contiguous over all of them; the operands are disjoint.
-fn cast_lanes(src: &Src, dst: &Dst, lanes: Range<usize>, profile: &Profile) -> Result<bool> {
-    // SAFETY: the operands are disjoint, so nothing else sees these bytes.
-    let out = unsafe { dst.run_lanes_mut(lanes.clone()) };
-    let (Some(run), Some(out)) = (src.run_lanes(lanes), out) else { return Ok(false) };
-    cast::cast(src.dtype(), dst.dtype(), profile.fp8(), run, out)?;
+/// Converts lanes at once when both sides are contiguous over all of them.
+fn cast_lanes(src: &Src, dst: &mut Dst, lanes: Range<usize>, profile: &Profile) -> Result<bool> {
+    let to = dst.dtype();
+    let (Some(run), Some(out)) = (src.run_lanes(lanes.clone()), dst.run_lanes_mut(lanes)) else { return Ok(false) };
+    cast::cast(src.dtype(), to, profile.fp8(), run, out)?;
     Ok(true)
 }
 
-/// Converts a whole lane at once when both sides are contiguous; the operands are disjoint.
-fn cast_run((src, from, start): (&Src, usize, usize), dst: &Dst, lane: usize, profile: &Profile) -> Result<bool> {
-    let n = dst.lane_len();
-    // SAFETY: the operands are disjoint, so nothing else sees these bytes.
-    let (Some(run), Some(out)) = (src.run(from, start, n), (unsafe { dst.run_mut(lane, 0, n) })) else {
-        return Ok(false);
-    };
-    cast::cast(src.dtype(), dst.dtype(), profile.fp8(), run, out)?;
+/// Converts a whole lane at once when both sides are contiguous.
+fn cast_run((src, from, start): (&Src, usize, usize), dst: &mut Dst, lane: usize, profile: &Profile) -> Result<bool> {
+    let (n, to) = (dst.lane_len(), dst.dtype());
+    let (Some(run), Some(out)) = (src.run(from, start, n), dst.run_mut(lane, 0, n)) else { return Ok(false) };
+    cast::cast(src.dtype(), to, profile.fp8(), run, out)?;
     Ok(true)
 }
 
 /// Copies a whole lane at once when one side is contiguous.
-fn copy_run((src, from, start): (&Src, usize, usize), dst: &Dst, lane: usize) -> Option<()> {
+fn copy_run((src, from, start): (&Src, usize, usize), dst: &mut Dst, lane: usize) -> Option<()> {
     let n = dst.lane_len();
     if let Some(run) = src.run(from, start, n) {
         dst.scatter(lane, 0, run);
         return Some(());
     }
-    // SAFETY: the operands of a copy are disjoint here; identical ones returned early.
-    let run = unsafe { dst.run_mut(lane, 0, n) }?;
-    src.gather(from, start, run);
+    src.gather(from, start, dst.run_mut(lane, 0, n)?);
     Some(())
 }
 

@@ -1,7 +1,7 @@
 //! The modes of DMACopy (32) and the bodies of DMADescriptorTranspose, -Replicate and -CCE (70 to 72): transpose,
 //! replicate, in-flight reduction, and a copy that adds into its destination.
 
-use crate::access::{Dst, Pair, Pattern, Src, chunks, for_lanes};
+use crate::access::{Dst, Pair, Pattern, Src, chunks};
 use crate::agree::{Block, Linear, castable, each_lane, read_as, shapes};
 use crate::alu::{AluOp, float_op};
 use crate::cast::dispatch::per_isa;
@@ -59,12 +59,12 @@ impl TransposeOps {
 ///
 /// A source of fewer than four pairs gets unit axes after its first one. The destination takes the elements in its own
 /// order, whatever its shape.
-pub fn transpose(op: TransposeOps, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn transpose(op: TransposeOps, src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     if op == TransposeOps::None {
         return copy(src, dst, profile);
     }
     let pattern = permuted(src.pattern(), op.axes())?;
-    copy(&src.reshaped(pattern)?, dst, profile)
+    copy(&src.reshaped(&pattern)?, dst, profile)
 }
 
 fn permuted(pattern: &Pattern, axes: [usize; 4]) -> Result<Pattern> {
@@ -99,7 +99,7 @@ fn permuted(pattern: &Pattern, axes: [usize; 4]) -> Result<Pattern> {
 }
 
 /// Destination row r takes source row r mod rows (ruling D16), or blocks of rows take the same one.
-pub fn replicate(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn replicate(src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     castable(src.dtype(), dst.dtype(), profile)?;
     if dst.is_empty() {
         return Ok(());
@@ -109,8 +109,9 @@ pub fn replicate(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     }
     let (dtype, cfg) = (dst.dtype(), profile.fp8());
     let cyclic = profile.replicate_rows == ReplicateRows::Cyclic;
-    let row = |lane: usize| if cyclic { lane % src.lanes() } else { lane * src.lanes() / dst.lanes() };
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+    let rows = dst.lanes();
+    let row = |lane: usize| if cyclic { lane % src.lanes() } else { lane * src.lanes() / rows };
+    dst.for_lanes(dst.len(), |dst, lane| {
         let mut block = Block::new();
         chunks(dst.lane_len(), |start, n| {
             let bytes = block.bytes(n, dtype);
@@ -134,7 +135,7 @@ pub struct Cce<'a> {
 ///
 /// add: acc = 0, then acc = acc + c * in, product and sum rounded separately. max and min: the first source seeds the
 /// accumulator, later ones follow the SSE rule with the accumulator as second operand, so it wins on NaN and ties.
-pub fn cce(p: &Cce, sources: &[Src], dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn cce(p: &Cce, sources: &[Src], dst: &mut Dst, profile: &Profile) -> Result<()> {
     let op = match p.op {
         AluOp::Add => None,
         AluOp::Max | AluOp::Min => {
@@ -154,41 +155,34 @@ pub fn cce(p: &Cce, sources: &[Src], dst: &Dst, profile: &Profile) -> Result<()>
     }
     check_unpacked(dst.dtype()).map_err(|e| e.operand("outs[0]"))?;
     let mut from = Vec::with_capacity(sources.len());
-    for (k, s) in sources.iter().enumerate() {
+    let mut flat = vec![None; sources.len()];
+    for ((k, s), flat) in sources.iter().enumerate().zip(&mut flat) {
         let name = format!("ins[{k}]");
         check_unpacked(s.dtype()).map_err(|e| e.operand(name.clone()))?;
         castable(Dtype::Float32, dst.dtype(), profile).map_err(|e| e.operand("outs[0]"))?;
-        from.push(Linear::new(&name, s, dst)?);
+        from.push(Linear::new(&name, s, dst, flat)?);
     }
     // A sum with -0 is the other number itself.
     let zero = if profile.cce_start == CceStart::First { -0.0 } else { 0.0 };
     let elements = dst.len().saturating_mul(from.len());
-    // The destination itself can be the accumulator, when nothing else reads it and nothing is rounded on the way.
-    let apart = dst.dtype() == Dtype::Float32 && sources.iter().all(|s| !dst.starts_at(s));
+    // The destination itself can be the accumulator, when nothing is rounded on the way.
+    let plain = dst.dtype() == Dtype::Float32;
     let factor = |k: usize| p.constants.get(k).copied();
-    each_lane(
-        dst.lanes(),
-        elements,
-        dst.pattern().lanes_disjoint(),
-        |lane, [acc, blocks @ ..]: &mut [Block; TOGETHER + 1]| {
-            // Few sources that lie ready need no pieces: every value is read and written once.
-            if apart && op.is_none() && from.len() <= TOGETHER {
-                let len = dst.lane_len();
-                let ready: ArrayVec<Scaled, TOGETHER> =
-                    (0..).zip(&from).map_while(|(k, s)| Some((s.whole_lane(lane, len)?, factor(k)))).collect();
-                if ready.len() == from.len()
-                // SAFETY: sources are disjoint from the destination or identical to it, and `apart` excludes the latter.
-                && let Some(acc) = unsafe { f32::in_place_mut(dst, lane, 0, len) }
-                {
-                    add_scaled(acc, &ready, Some(zero));
-                    return Ok(());
-                }
+    each_lane(dst, elements, |dst, lane, [acc, blocks @ ..]: &mut [Block; TOGETHER + 1]| {
+        // Few sources that lie ready need no pieces: every value is read and written once.
+        if plain && op.is_none() && from.len() <= TOGETHER {
+            let len = dst.lane_len();
+            let ready: ArrayVec<Scaled, TOGETHER> =
+                (0..).zip(&from).map_while(|(k, s)| Some((s.whole_lane(lane, len)?, factor(k)))).collect();
+            if ready.len() == from.len()
+                && let Some(acc) = f32::in_place_mut(dst, lane, 0, len)
+            {
+                add_scaled(acc, &ready, Some(zero));
+                return Ok(());
             }
-            chunks(dst.lane_len(), |start, n| {
-                // SAFETY: as above.
-                let direct = if apart { unsafe { f32::in_place_mut(dst, lane, start, n) } } else { None };
-                let stored = direct.is_some();
-                let acc = direct.unwrap_or_else(|| bytemuck::cast_slice_mut(acc.bytes(n, Dtype::Float32)));
+        }
+        chunks(dst.lane_len(), |start, n| {
+            let mut run = |acc: &mut [f32]| {
                 for (j, group) in from.chunks(TOGETHER).enumerate() {
                     let inputs: ArrayVec<Scaled, TOGETHER> = group
                         .iter()
@@ -211,13 +205,18 @@ pub fn cce(p: &Cce, sources: &[Src], dst: &Dst, profile: &Profile) -> Result<()>
                         }
                     }
                 }
-                if !stored {
+            };
+            match if plain { f32::in_place_mut(dst, lane, start, n) } else { None } {
+                Some(acc) => run(acc),
+                None => {
+                    let acc = bytemuck::cast_slice_mut(acc.bytes(n, Dtype::Float32));
+                    run(acc);
                     dst.write_f32(lane, start, acc, profile.fp8());
                 }
-                Ok(())
-            })
-        },
-    )
+            }
+            Ok(())
+        })
+    })
 }
 
 /// Sources that are added in one walk over the accumulator. Its order does not depend on it.
@@ -262,14 +261,15 @@ fn sum(acc: &mut [f32], sources: &[Scaled], from: impl Fn(&f32) -> f32) {
 
 /// A copy that combines with what the destination holds (`numerics.md` 5): the source is cast to the destination's
 /// dtype first, then accumulated with the FP8 flags off.
-pub fn accumulate_copy(op: MemoryReductionOp, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn accumulate_copy(op: MemoryReductionOp, src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     if op == MemoryReductionOp::Copy {
         return copy(src, dst, profile);
     }
     castable(src.dtype(), dst.dtype(), profile)?;
-    let from = Linear::new("ins[0]", src, dst)?;
+    let mut flat = None;
+    let from = Linear::new("ins[0]", src, dst, &mut flat)?;
     let (dtype, cfg) = (dst.dtype(), profile.fp8());
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+    dst.for_lanes(dst.len(), |dst, lane| {
         let (mut input, mut old) = (Block::new(), Block::new());
         chunks(dst.lane_len(), |start, n| {
             let (input, old) = (input.bytes(n, dtype), old.bytes(n, dtype));

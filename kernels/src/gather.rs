@@ -13,7 +13,7 @@ pub(crate) fn out_of_range(index: i128, bound: usize, lane: usize, element: usiz
 }
 
 /// `out[p][i] = data[p][indices[p][i]]`. Every index lies inside the partition's data.
-pub fn gather(data: &Src, indices: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn gather(data: &Src, indices: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     same_shape("ins[1]", indices, dst)?;
     if data.lanes() != dst.lanes() {
         return Err(shapes("ins[0]", data, dst).advice("data and result have the same number of partitions"));
@@ -25,7 +25,7 @@ pub fn gather(data: &Src, indices: &Src, dst: &Dst, profile: &Profile) -> Result
     let (bound, size) = (data.lane_len(), dst.dtype().size());
     let unsigned64 = indices.dtype() == Dtype::Uint64;
     let same = data.dtype() == dst.dtype();
-    each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [at, block]| {
+    each_lane(dst, dst.len(), |dst, lane, [at, block]| {
         chunks(dst.lane_len(), |start, n| {
             let at: &mut [i64] = bytemuck::cast_slice_mut(at.bytes(n, Dtype::Int64));
             indices.read_i64(lane, start, at);

@@ -84,10 +84,10 @@ impl Walk {
 }
 
 /// Writes the affine value of every element: an int32, then cast to the destination (`alu.md` 6.11).
-pub fn iota(p: &Affine, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn iota(p: &Affine, dst: &mut Dst, profile: &Profile) -> Result<()> {
     castable(Dtype::Int32, dst.dtype(), profile)?;
     let walk = Walk::new(p, dst.lanes(), dst.lane_len(), profile)?;
-    each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [values, hub]| {
+    each_lane(dst, dst.len(), |dst, lane, [values, hub]| {
         chunks(dst.lane_len(), |start, n| {
             let values = bytemuck::cast_slice_mut(values.bytes(n, Dtype::Int32));
             if dst.dtype() == Dtype::Int32 {
@@ -121,7 +121,7 @@ pub struct AffineSelect<'a> {
 }
 
 /// out = (affine value compare_op 0) ? in : fill_value. Equal dtypes keep their bits.
-pub fn affine_select(p: &AffineSelect, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn affine_select(p: &AffineSelect, src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     same_shape("ins[0]", src, dst)?;
     castable(src.dtype(), dst.dtype(), profile)?;
     check_compare("TensorScalarAffineSelect", p.compare_op)?;
@@ -129,7 +129,7 @@ pub fn affine_select(p: &AffineSelect, src: &Src, dst: &Dst, profile: &Profile) 
     let (dtype, cfg) = (dst.dtype(), profile.fp8());
     let fill = scalar_as(Imm::f32(p.fill_value), dtype, profile)?;
     let fill = &fill[..dtype.size()];
-    each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [values, input, result]| {
+    each_lane(dst, dst.len(), |dst, lane, [values, input, result]| {
         let mut keep = [false; CHUNK];
         chunks(dst.lane_len(), |start, n| {
             let values = bytemuck::cast_slice_mut(values.bytes(n, Dtype::Int32));

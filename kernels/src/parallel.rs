@@ -11,20 +11,20 @@ pub(crate) fn threads() -> usize {
     1
 }
 
-/// Calls `f` for 0..pieces and returns what the lowest piece broke off with, whatever the order of execution.
-pub(crate) fn first_break<T: Send>(pieces: usize, f: impl Fn(usize) -> ControlFlow<T> + Sync) -> Option<T> {
-    let at = |piece: usize| match f(piece) {
-        Break(value) => Some((piece, value)),
+/// Calls `f` for every part and returns what the first part broke off with, whatever the order of execution.
+pub(crate) fn first_break_of<S: Send, T: Send>(parts: Vec<S>, f: impl Fn(S) -> ControlFlow<T> + Sync) -> Option<T> {
+    let at = |(k, part)| match f(part) {
+        Break(value) => Some((k, value)),
         Continue(()) => None,
     };
     #[cfg(feature = "parallel")]
     {
         use rayon::prelude::*;
-        let found = (0..pieces).into_par_iter().with_max_len(1).filter_map(at).min_by_key(|(piece, _)| *piece);
+        let found = parts.into_par_iter().enumerate().with_max_len(1).filter_map(at).min_by_key(|(k, _)| *k);
         found.map(|(_, value)| value)
     }
     #[cfg(not(feature = "parallel"))]
-    (0..pieces).find_map(at).map(|(_, value)| value)
+    parts.into_iter().enumerate().find_map(at).map(|(_, value)| value)
 }
 
 /// Joins the results of `f` for 0..pieces; `join` must be associative and `none` its neutral element.
@@ -52,18 +52,4 @@ pub(crate) fn each_chunk<T: Send>(items: &mut [T], len: usize, f: impl Fn((usize
     }
     #[cfg(not(feature = "parallel"))]
     items.chunks_mut(len).enumerate().for_each(f);
-}
-
-/// Calls `f` for every item and its index, until one fails.
-pub(crate) fn try_each<T: Send, E: Send>(
-    items: &mut [T],
-    f: impl Fn(usize, &mut T) -> Result<(), E> + Sync,
-) -> Result<(), E> {
-    #[cfg(feature = "parallel")]
-    {
-        use rayon::prelude::*;
-        items.par_iter_mut().enumerate().try_for_each(|(k, item)| f(k, item))
-    }
-    #[cfg(not(feature = "parallel"))]
-    items.iter_mut().enumerate().try_for_each(|(k, item)| f(k, item))
 }

@@ -1,6 +1,6 @@
 //! Pool (20), `alu.md` 6.5: the two innermost dimensions of the input are the window.
 
-use crate::access::{CHUNK, Dst, Src, for_lane_ranges};
+use crate::access::{CHUNK, Dst, Src};
 use crate::cast::{check_cast, check_unpacked};
 use crate::profile::{PoolAverage, PoolOrder};
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -15,7 +15,7 @@ crate::named_enum! {
 }
 
 /// One result per window, in float32. A window over the partition pair (an input of two pairs) covers everything.
-pub fn pool(func: PoolFunctionType, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn pool(func: PoolFunctionType, src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     check_unpacked(src.dtype())?;
     check_unpacked(dst.dtype())?;
     check_cast(Dtype::Float32, dst.dtype(), profile)?;
@@ -23,7 +23,8 @@ pub fn pool(func: PoolFunctionType, src: &Src, dst: &Dst, profile: &Profile) -> 
     let Some(outer) = pairs.len().checked_sub(2) else {
         return Err(Error::new(Code::S008, "the input of a pool has two window dimensions").received(pairs.len()));
     };
-    let src = if outer == 0 { src.flat() } else { src.clone() };
+    let flat = (outer == 0).then(|| src.pattern().flat());
+    let src = flat.as_ref().map_or(Ok(*src), |flat| src.reshaped(flat))?;
     let window: usize = pairs[outer..].iter().map(|p| p.num as usize).product();
     let lanes = if outer == 0 { 1 } else { src.lanes() };
     let per_lane: usize = pairs[..outer].iter().skip(1).map(|p| p.num as usize).product();
@@ -40,7 +41,7 @@ pub fn pool(func: PoolFunctionType, src: &Src, dst: &Dst, profile: &Profile) -> 
     if window == 0 {
         return Err(Error::new(Code::S008, "a pooling window needs at least one element"));
     }
-    for_lane_ranges(lanes, src.len(), dst.pattern().lanes_disjoint(), |range| {
+    dst.for_lane_ranges(src.len(), |dst, range| {
         let (mut data, mut out) = ([0f32; CHUNK], [0f32; CHUNK]);
         for lane in range {
             let mut row = 0;

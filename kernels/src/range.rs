@@ -32,7 +32,7 @@ pub fn range_select(
     src: &Src,
     bound0: &Input,
     bound1: &Input,
-    dst: &Dst,
+    dst: &mut Dst,
     profile: &Profile,
 ) -> Result<()> {
     same_shape("ins[0]", src, dst)?;
@@ -64,7 +64,7 @@ pub fn range_select(
     if by_value {
         check_unpacked(src.dtype()).map_err(|e| e.operand("ins[0]"))?;
     }
-    each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [index, input, result]| {
+    each_lane(dst, dst.len(), |dst, lane, [index, input, result]| {
         let (lo, hi) = (bound(bound0, lane), bound(bound1, lane));
         let mut fold = p.epilogue.as_ref().and_then(|e| e.lane(lane, dtype));
         let mut take = [false; CHUNK];

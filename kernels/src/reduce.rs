@@ -1,6 +1,6 @@
 //! TensorReduce (27), `alu.md` 6.4: acc = x0; acc = op(acc, x_k) strictly in order, one rounding a step.
 
-use crate::access::{CHUNK, Dst, Src, for_lane_ranges};
+use crate::access::{CHUNK, Dst, Source, Src};
 use crate::alu::{AluOp, address_op, average_op, float_op, int_op};
 use crate::cast::{check_cast, check_unpacked};
 use crate::elementwise::{Number, NumericPath, hub, narrow_wrap, tensor_reduce_path, wrap_32};
@@ -44,7 +44,7 @@ pub struct TensorReduce {
 ///
 /// X to XYZW need that many pairs; a count that reaches the partition pair folds everything into one element, as XYZWC
 /// does. C folds the partitions, one output per element of a partition.
-pub fn tensor_reduce(p: &TensorReduce, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn tensor_reduce(p: &TensorReduce, src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     check_unpacked(src.dtype())?;
     check_unpacked(dst.dtype())?;
     if matches!(p.axis, AxisListType::C | AxisListType::XYZWC) {
@@ -52,12 +52,12 @@ pub fn tensor_reduce(p: &TensorReduce, src: &Src, dst: &Dst, profile: &Profile) 
     }
     if p.apply_transpose {
         let (bytes, pattern) = transpose::transposed(src)?;
-        return reduce(p, &Src::new(&bytes, pattern)?, dst, profile);
+        return reduce(p, &Src::new(&bytes, &pattern)?, dst, profile);
     }
     reduce(p, src, dst, profile)
 }
 
-fn reduce(p: &TensorReduce, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+fn reduce(p: &TensorReduce, src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     match tensor_reduce_path(p.op, p.on_pool, src.dtype(), dst.dtype(), profile) {
         NumericPath::Float => {
             check_cast(Dtype::Float32, dst.dtype(), profile)?;
@@ -76,7 +76,10 @@ fn reduce(p: &TensorReduce, src: &Src, dst: &Dst, profile: &Profile) -> Result<(
             check_cast(Dtype::Int32, dst.dtype(), profile)?;
             if hub::wanted(profile) && p.accumulate.is_none() {
                 let p = TensorReduce { on_pool: false, ..*p };
-                return hub::run(src, [None, None], dst, profile, |src, _, dst, profile| reduce(&p, src, dst, profile));
+                let source = Source::Apart(*src);
+                return hub::run(&source, [None, None], dst, profile, |src, _, dst, profile| {
+                    reduce(&p, src, dst, profile)
+                });
             }
             let op = int_op(p.op).map_err(unsupported)?.under(profile);
             let accumulate = p.accumulate.map(|op| Ok(int_op(op)?.under(profile))).transpose()?;
@@ -185,11 +188,11 @@ impl<N: Number, S: Fn(N) -> N + Sync, F: Fn(&mut [N]) + Sync> Fold<N, S, F> {
         rows: Rows,
         accumulate: Option<N::Op>,
         src: &Src,
-        dst: &Dst,
+        dst: &mut Dst,
         profile: &Profile,
     ) -> Result<()> {
         // Results `at..` of `lane`: negate, fold into the old output, store.
-        let store = |lane: usize, at: usize, acc: &mut [N]| {
+        let store = |dst: &mut Dst, lane: usize, at: usize, acc: &mut [N]| {
             if p.negate {
                 acc.iter_mut().for_each(|a| *a = a.negate());
             }
@@ -206,15 +209,14 @@ impl<N: Number, S: Fn(N) -> N + Sync, F: Fn(&mut [N]) + Sync> Fold<N, S, F> {
             return Ok(());
         }
         if rows.across {
-            let apart = dst.pattern().is_contiguous();
-            return fold::fold_partitions(self.op, &self.seed, src, apart, &store);
+            return fold::fold_partitions(self.op, &self.seed, src, dst, &store);
         }
         if rows.whole {
-            fold_all(self.op, &self.seed, src, &store);
+            fold_all(self.op, &self.seed, src, |acc| store(dst, 0, 0, acc));
             return Ok(());
         }
-        for_lane_ranges(src.lanes(), src.len(), dst.pattern().lanes_disjoint(), |range| {
-            fold_lanes(self.op, &self.seed, src, &rows, range, &store);
+        dst.for_lane_ranges(src.len(), |dst, range| {
+            fold_lanes(self.op, &self.seed, src, &rows, range, |lane, at, acc| store(dst, lane, at, acc));
             Ok(())
         })
     }

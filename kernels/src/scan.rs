@@ -1,6 +1,6 @@
 //! Recurrences along the free dimension: the scan form of TensorScalarPtr (29) and TensorScalarCache (30).
 
-use crate::access::{CHUNK, Dst, Input, Src, chunks, for_lane_ranges};
+use crate::access::{CHUNK, Dst, Input, Source, Src, chunks};
 use crate::accumulate::{EngineAccumulationType, Epilogue};
 use crate::alu::{AluOp, FloatOp, FloatVisitor, float_op};
 use crate::cast::{check_cast, check_unpacked};
@@ -49,30 +49,32 @@ pub struct TensorScalarCache {
 /// state = op1(op0(data0, state), data1); out = state: one float32 chain per partition, starting at `initial`.
 pub fn tensor_tensor_scan(
     p: &TensorTensorScan,
-    data0: &Src,
+    data0: &Source,
     initial: &Input,
-    data1: &Src,
-    dst: &Dst,
+    data1: &Source,
+    dst: &mut Dst,
     epilogue: Option<&Epilogue>,
     profile: &Profile,
 ) -> Result<()> {
-    check_shape(data0, dst, data0.lane_len(), "ins[0]")?;
-    check_shape(data1, dst, data1.lane_len(), "ins[2]")?;
+    for (data, name) in [(data0, "ins[0]"), (data1, "ins[2]")] {
+        let data = data.view(dst);
+        check_shape(&data, dst, data.lane_len(), name)?;
+    }
     let initial = Column::of(initial, dst.lanes(), "ins[1]")?;
     check_cast(Dtype::Float32, dst.dtype(), profile)?;
     let (op0, op1) = (float_op(p.op0, profile)?, float_op(p.op1, profile)?);
     if let Some(e) = epilogue {
         e.check(dst.lanes())?;
     }
-    for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |range| {
+    dst.for_lane_ranges(dst.len(), |dst, range| {
         let (mut a, mut b) = ([0f32; CHUNK], [0f32; CHUNK]);
         for lane in range {
             let mut fold = epilogue.and_then(|e| e.lane(lane, dst.dtype()));
             let mut state = initial.get(lane);
             chunks(dst.lane_len(), |at, n| {
                 let (a, b) = (&mut a[..n], &mut b[..n]);
-                data0.read_f32(lane, at, a);
-                data1.read_f32(lane, at, b);
+                data0.view(dst).read_f32(lane, at, a);
+                data1.view(dst).read_f32(lane, at, b);
                 let reverse = [p.reverse0, p.reverse1];
                 state = op0.visit(Outer { op1, then: Scan { reverse, state, values: &mut *a, second: b } });
                 if let Some(fold) = &mut fold {
@@ -98,7 +100,7 @@ pub fn tensor_scalar_cache(
     src: &Src,
     scalar: Option<&Input>,
     initial: Option<&Input>,
-    dst: &Dst,
+    dst: &mut Dst,
     profile: &Profile,
 ) -> Result<()> {
     let reduce = p.mode == TSCMode::Reduce;
@@ -120,7 +122,7 @@ pub fn tensor_scalar_cache(
         }
         (_, None) => Column::Value(start_of(p.op1, profile.cache_start)),
     };
-    for_lane_ranges(dst.lanes(), src.len(), dst.pattern().lanes_disjoint(), |range| {
+    dst.for_lane_ranges(src.len(), |dst, range| {
         let mut a = [0f32; CHUNK];
         for lane in range {
             let mut cache = initial.get(lane);

@@ -1,7 +1,7 @@
 //! The DVE search family: Max (88), MaxIndex (89), MatchReplace (90), MaxIndexAndMatchReplace (91), NonzeroWithCount
 //! (104). Values compare as float32.
 
-use crate::access::{CHUNK, Dst, Src, chunks, for_lanes};
+use crate::access::{CHUNK, Dst, Src, chunks, for_pieces};
 use crate::agree::{castable, same_shape, shapes};
 use crate::cast::{self, check_unpacked, dispatch::per_isa};
 use crate::profile::MaxTies;
@@ -38,12 +38,12 @@ fn check_slots(name: &str, lanes: usize, len: usize, data: &Src) -> Result<()> {
 ///
 /// An element displaces a slot only when it is greater, and the displaced value moves on (ruling D30): equal values keep
 /// their order of arrival, and a NaN stays in the slot that it first reached.
-pub fn max8(data: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn max8(data: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     check_data("ins[0]", data)?;
     check_slots("outs[0]", dst.lanes(), dst.lane_len(), data)?;
     castable(Dtype::Float32, dst.dtype(), profile)?;
     let displaces = profile.max_ties == MaxTies::Displace;
-    for_lanes(data.lanes(), data.len(), dst.pattern().lanes_disjoint(), |lane| {
+    dst.for_lanes(data.len(), |dst, lane| {
         let mut top = Top::default();
         let mut values = [0f32; CHUNK];
         chunks(data.lane_len(), |start, n| {
@@ -191,7 +191,7 @@ fn meets_any_body(values: &[f32; SLOTS], elements: &[f32], any: &mut bool) {
     *any = hit != 0;
 }
 
-fn write_indices(dst: &Dst, lane: usize, index: &[u32; SLOTS], profile: &Profile) -> Result<()> {
+fn write_indices(dst: &mut Dst, lane: usize, index: &[u32; SLOTS], profile: &Profile) -> Result<()> {
     let mut out = [0u8; SLOTS * 8];
     let bytes = &mut out[..SLOTS * dst.dtype().size()];
     cast::cast(Dtype::Uint32, dst.dtype(), profile.fp8(), bytemuck::cast_slice(index), bytes)?;
@@ -201,13 +201,13 @@ fn write_indices(dst: &Dst, lane: usize, index: &[u32; SLOTS], profile: &Profile
 
 /// For each of the eight values the position of its first occurrence, one element per value: equal values get successive
 /// occurrences. A value that does not occur, or is a NaN, gets [`NOT_FOUND`].
-pub fn max_index(values: &Src, data: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn max_index(values: &Src, data: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     check_data("ins[1]", data)?;
     check_unpacked(values.dtype()).map_err(|e| e.operand("ins[0]"))?;
     check_slots("ins[0]", values.lanes(), values.lane_len(), data)?;
     check_slots("outs[0]", dst.lanes(), dst.lane_len(), data)?;
     castable(Dtype::Uint32, dst.dtype(), profile)?;
-    for_lanes(data.lanes(), data.len(), dst.pattern().lanes_disjoint(), |lane| {
+    dst.for_lanes(data.len(), |dst, lane| {
         let mut matches = Matches::new(values, lane, false);
         let mut buffer = [0f32; CHUNK];
         chunks(data.lane_len(), |start, n| {
@@ -223,12 +223,12 @@ pub fn max_index(values: &Src, data: &Src, dst: &Dst, profile: &Profile) -> Resu
 
 /// Copies the data and writes `imm_value` over the first occurrence of each of the eight values; with `indices` also
 /// writes their positions, as [`max_index`] does.
-pub fn match_replace(
+pub fn match_replace<'a>(
     imm_value: f32,
     values: &Src,
     data: &Src,
-    dst: &Dst,
-    indices: Option<&Dst>,
+    dst: &'a mut Dst,
+    indices: Option<&'a mut Dst>,
     profile: &Profile,
 ) -> Result<()> {
     check_data("ins[1]", data)?;
@@ -236,28 +236,35 @@ pub fn match_replace(
     check_slots("ins[0]", values.lanes(), values.lane_len(), data)?;
     same_shape("ins[1]", data, dst)?;
     castable(Dtype::Float32, dst.dtype(), profile)?;
-    let mut parallel = dst.pattern().lanes_disjoint();
-    if let Some(i) = indices {
+    let mut splits = dst.pattern().lanes_disjoint();
+    if let Some(i) = &indices {
         check_slots("outs[1]", i.lanes(), i.lane_len(), data)?;
         castable(Dtype::Uint32, i.dtype(), profile)?;
-        parallel &= i.pattern().lanes_disjoint();
+        splits &= i.pattern().lanes_disjoint();
     }
-    for_lanes(data.lanes(), data.len(), parallel, |lane| {
-        let mut matches = Matches::new(values, lane, profile.match_replace_descending);
-        let mut buffer = [0f32; CHUNK];
-        chunks(data.lane_len(), |start, n| {
-            let buffer = &mut buffer[..n];
-            data.read_f32(lane, start, buffer);
-            if matches.open != 0 {
-                matches.meet_all(buffer, start, Some(imm_value));
+    let whole = (dst.reborrow(), indices.map(Dst::reborrow));
+    let cut = |(dst, indices): (Dst<'a>, Option<Dst<'a>>), lane| {
+        let (dst, indices) = (dst.split_at(lane), indices.map(|i| i.split_at(lane)).unzip());
+        ((dst.0, indices.0), (dst.1, indices.1))
+    };
+    for_pieces(whole, data.lanes(), data.len(), splits, cut, |(dst, indices), mut lanes| {
+        lanes.try_for_each(|lane| {
+            let mut matches = Matches::new(values, lane, profile.match_replace_descending);
+            let mut buffer = [0f32; CHUNK];
+            chunks(data.lane_len(), |start, n| {
+                let buffer = &mut buffer[..n];
+                data.read_f32(lane, start, buffer);
+                if matches.open != 0 {
+                    matches.meet_all(buffer, start, Some(imm_value));
+                }
+                dst.write_f32(lane, start, buffer, profile.fp8());
+                Ok(())
+            })?;
+            match indices {
+                Some(i) => write_indices(i, lane, &matches.index, profile),
+                None => Ok(()),
             }
-            dst.write_f32(lane, start, buffer, profile.fp8());
-            Ok(())
-        })?;
-        match indices {
-            Some(i) => write_indices(i, lane, &matches.index, profile),
-            None => Ok(()),
-        }
+        })
     })
 }
 
@@ -267,7 +274,7 @@ pub const NONZERO_STEP: usize = 16;
 /// NonzeroWithCount: on partitions 0, 16, 32, .. writes the positions of the non-zero elements plus `index_offset`, then
 /// `padding`, and in the last element their count. Other partitions stay untouched. An extension: the documented
 /// simulator has no such kernel (`opcodes.md` 4).
-pub fn nonzero_with_count(index_offset: i32, padding: i32, src: &Src, dst: &Dst) -> Result<()> {
+pub fn nonzero_with_count(index_offset: i32, padding: i32, src: &Src, dst: &mut Dst) -> Result<()> {
     check_unpacked(src.dtype()).map_err(|e| e.operand("ins[0]"))?;
     if !matches!(dst.dtype(), Dtype::Int32 | Dtype::Uint32) {
         return Err(Error::new(Code::S007, "positions and count are int32").received(dst.dtype()).operand("outs[0]"));
@@ -275,25 +282,26 @@ pub fn nonzero_with_count(index_offset: i32, padding: i32, src: &Src, dst: &Dst)
     if dst.lanes() != src.lanes() || dst.lane_len() != src.lane_len() + 1 {
         return Err(shapes("ins[0]", src, dst).advice("the result has one element more per partition: the count"));
     }
-    let groups = src.lanes().div_ceil(NONZERO_STEP);
-    for_lanes(groups, src.len() / NONZERO_STEP, dst.pattern().lanes_disjoint(), |group| {
-        let lane = group * NONZERO_STEP;
-        let mut values = [0i64; CHUNK];
-        let mut found = 0usize;
-        chunks(src.lane_len(), |start, n| {
-            nonzero(src, lane, start, &mut values[..n]);
-            for (k, _) in values[..n].iter().enumerate().filter(|(_, v)| **v != 0) {
-                let position = index_offset.wrapping_add((start + k) as i32);
-                dst.scatter(lane, found, &position.to_le_bytes());
-                found += 1;
+    dst.for_lane_groups(NONZERO_STEP, src.len() / NONZERO_STEP, |dst, mut groups| {
+        groups.try_for_each(|group| {
+            let lane = group * NONZERO_STEP;
+            let mut values = [0i64; CHUNK];
+            let mut found = 0usize;
+            chunks(src.lane_len(), |start, n| {
+                nonzero(src, lane, start, &mut values[..n]);
+                for (k, _) in values[..n].iter().enumerate().filter(|(_, v)| **v != 0) {
+                    let position = index_offset.wrapping_add((start + k) as i32);
+                    dst.scatter(lane, found, &position.to_le_bytes());
+                    found += 1;
+                }
+                Ok(())
+            })?;
+            for at in found..src.lane_len() {
+                dst.scatter(lane, at, &padding.to_le_bytes());
             }
+            dst.scatter(lane, src.lane_len(), &(found as i32).to_le_bytes());
             Ok(())
-        })?;
-        for at in found..src.lane_len() {
-            dst.scatter(lane, at, &padding.to_le_bytes());
-        }
-        dst.scatter(lane, src.lane_len(), &(found as i32).to_le_bytes());
-        Ok(())
+        })
     })
 }
 

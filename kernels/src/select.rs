@@ -8,14 +8,21 @@ use crate::cast::{check_unpacked, decode_f32};
 use crate::profile::PredicateTest;
 use crate::{Code, Dtype, Error, Profile, Result};
 
-/// out = predicate ? on_true : on_false. The predicate is exactly 0 or 1 (`alu.md` 6.9).
-pub fn select(predicate: &Src, on_true: &Input, on_false: &Input, dst: &Dst, profile: &Profile) -> Result<()> {
+/// out = predicate ? on_true : on_false. The predicate is exactly 0 or 1 (`alu.md` 6.9). An operand that is `None` is
+/// the destination itself.
+pub fn select(
+    predicate: &Src,
+    on_true: Option<&Input>,
+    on_false: Option<&Input>,
+    dst: &mut Dst,
+    profile: &Profile,
+) -> Result<()> {
     same_shape("ins[0]", predicate, dst)?;
     check_unpacked(predicate.dtype()).map_err(|e| e.operand("ins[0]"))?;
     let (dtype, cfg) = (dst.dtype(), profile.fp8());
-    let yes = Value::new("ins[1]", on_true, dst, false, profile)?;
-    let no = Value::new("ins[2]", on_false, dst, false, profile)?;
-    each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [a, b]| {
+    let value = |name, input: Option<_>| input.map(|v| Value::new(name, v, dst, false, profile)).transpose();
+    let (yes, no) = (value("ins[1]", on_true)?, value("ins[2]", on_false)?);
+    each_lane(dst, dst.len(), |dst, lane, [a, b]| {
         let mut pred = [0f32; CHUNK];
         let mut take = [false; CHUNK];
         chunks(dst.lane_len(), |start, n| {
@@ -28,8 +35,12 @@ pub fn select(predicate: &Src, on_true: &Input, on_false: &Input, dst: &Dst, pro
                     .operand("ins[0]"));
             }
             let (a, b) = (a.bytes(n, dtype), b.bytes(n, dtype));
-            yes.read(lane, start, dtype, cfg, a);
-            no.read(lane, start, dtype, cfg, b);
+            for (value, out) in [(&yes, &mut *a), (&no, &mut *b)] {
+                match value {
+                    Some(value) => value.read(lane, start, dtype, cfg, out),
+                    None => dst.as_src().gather(lane, start, out),
+                }
+            }
             merge(dtype.size(), &take[..n], a, b);
             dst.scatter(lane, start, b);
             Ok(())
@@ -50,7 +61,13 @@ pub struct CopyPredicated<'a> {
 /// dst = predicate ? src : (on_false, or the old dst).
 ///
 /// The predicate is widened to uint32 by the cast rules and tested for non-zero (ruling D23).
-pub fn copy_predicated(p: &CopyPredicated, predicate: &Src, src: &Input, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn copy_predicated(
+    p: &CopyPredicated,
+    predicate: &Src,
+    src: &Input,
+    dst: &mut Dst,
+    profile: &Profile,
+) -> Result<()> {
     same_shape("ins[0]", predicate, dst)?;
     check_unpacked(predicate.dtype()).map_err(|e| e.operand("ins[0]"))?;
     let (dtype, cfg) = (dst.dtype(), profile.fp8());
@@ -61,7 +78,7 @@ pub fn copy_predicated(p: &CopyPredicated, predicate: &Src, src: &Input, dst: &D
         check_unpacked(dtype).map_err(|e| e.operand("outs[0]"))?;
     }
     let by_value = profile.predicate_test == PredicateTest::Value;
-    each_lane(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane, [a, b]| {
+    each_lane(dst, dst.len(), |dst, lane, [a, b]| {
         let mut take = [false; CHUNK];
         let mut fold = p.epilogue.as_ref().and_then(|e| e.lane(lane, dtype));
         chunks(dst.lane_len(), |start, n| {

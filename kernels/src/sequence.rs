@@ -1,6 +1,6 @@
 //! GetSequenceBounds (64).
 
-use crate::access::{Dst, Src, for_lanes};
+use crate::access::{Dst, Src};
 use crate::agree::castable;
 use crate::{Profile, Result, cast};
 
@@ -8,7 +8,7 @@ use crate::{Profile, Result, cast};
 ///
 /// The result holds per lane all starts, then all ends; ends are exclusive. Id 0 is padding and gives (n, -1)
 /// (`opcodes.md` 13).
-pub fn sequence_bounds(ids: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn sequence_bounds(ids: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     let n = ids.lane_len();
     if ids.lanes() != dst.lanes() || dst.lane_len() != 2 * n {
         return Err(crate::agree::shapes("ins[0]", ids, dst)
@@ -16,7 +16,7 @@ pub fn sequence_bounds(ids: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
     }
     cast::check_unpacked(ids.dtype())?;
     castable(ids.dtype(), dst.dtype(), profile)?;
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+    dst.for_lanes(dst.len(), |dst, lane| {
         let mut run_start = 0;
         while run_start < n {
             let id = Id::at(ids, lane, run_start);
@@ -62,7 +62,7 @@ impl Id {
     }
 }
 
-fn put(dst: &Dst, lane: usize, index: usize, value: i64, profile: &Profile) {
+fn put(dst: &mut Dst, lane: usize, index: usize, value: i64, profile: &Profile) {
     let mut out = [0; 8];
     let bytes = &mut out[..dst.dtype().size()];
     if dst.dtype().is_signed() {

@@ -1,6 +1,6 @@
 //! The DVE reorganisers: StreamShuffle (39) and StreamTranspose (40).
 
-use crate::access::{Dst, Src, chunks, for_lanes};
+use crate::access::{Dst, Src, chunks};
 use crate::agree::{Block, no_cast, shapes};
 use crate::{Code, Error, Result};
 
@@ -10,7 +10,7 @@ pub const BLOCK: usize = 32;
 pub const KEEP: u8 = 255;
 
 /// `out[b + i] = in[b + mask[i]]` for every block of 32 partitions; entry 255 keeps the old row.
-pub fn stream_shuffle(mask: &[u8], src: &Src, dst: &Dst) -> Result<()> {
+pub fn stream_shuffle(mask: &[u8], src: &Src, dst: &mut Dst) -> Result<()> {
     no_cast("StreamShuffle", src.dtype(), dst.dtype())?;
     if mask.len() != BLOCK {
         return Err(Error::new(Code::S008, "StreamShuffle Mask must have 32 elements")
@@ -32,7 +32,7 @@ pub fn stream_shuffle(mask: &[u8], src: &Src, dst: &Dst) -> Result<()> {
             .received(format!("partition {row} of {}", src.lanes()))
             .operand("ins[0]"));
     }
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+    dst.for_lanes(dst.len(), |dst, lane| {
         let Some(row) = from(lane) else { return Ok(()) };
         if let Some(run) = src.run(row, 0, src.lane_len()) {
             dst.scatter(lane, 0, run);
@@ -46,7 +46,7 @@ pub fn stream_shuffle(mask: &[u8], src: &Src, dst: &Dst) -> Result<()> {
 }
 
 /// Transposes every 32 x 32 tile: partition and element swap their low five bits.
-pub fn stream_transpose(src: &Src, dst: &Dst) -> Result<()> {
+pub fn stream_transpose(src: &Src, dst: &mut Dst) -> Result<()> {
     no_cast("StreamTranspose", src.dtype(), dst.dtype())?;
     let (rows, cols) = (src.lanes(), src.lane_len());
     if rows == 0 || cols == 0 {
@@ -60,23 +60,25 @@ pub fn stream_transpose(src: &Src, dst: &Dst) -> Result<()> {
         );
     }
     let size = src.dtype().size();
-    for_lanes(rows.div_ceil(BLOCK), dst.len(), dst.pattern().lanes_disjoint(), |block| {
-        let top = block * BLOCK;
-        let height = (rows - top).min(BLOCK);
-        let (mut tile, mut row) = (Block::new(), Block::new());
-        let tile = tile.bytes(BLOCK * BLOCK, src.dtype());
-        for left in (0..cols).step_by(BLOCK) {
-            let width = (cols - left).min(BLOCK);
-            for p in 0..height {
-                src.gather(top + p, left, &mut tile[p * BLOCK * size..][..width * size]);
+    dst.for_lane_groups(BLOCK, dst.len(), |dst, mut blocks| {
+        blocks.try_for_each(|block| {
+            let top = block * BLOCK;
+            let height = (rows - top).min(BLOCK);
+            let (mut tile, mut row) = (Block::new(), Block::new());
+            let tile = tile.bytes(BLOCK * BLOCK, src.dtype());
+            for left in (0..cols).step_by(BLOCK) {
+                let width = (cols - left).min(BLOCK);
+                for p in 0..height {
+                    src.gather(top + p, left, &mut tile[p * BLOCK * size..][..width * size]);
+                }
+                for e in 0..width {
+                    let row = row.bytes(height, src.dtype());
+                    turn(size, tile, e, row);
+                    dst.scatter(top + e, left, row);
+                }
             }
-            for e in 0..width {
-                let row = row.bytes(height, src.dtype());
-                turn(size, tile, e, row);
-                dst.scatter(top + e, left, row);
-            }
-        }
-        Ok(())
+            Ok(())
+        })
     })
 }
 

@@ -1,6 +1,6 @@
 //! Activation (4) and relatives: values against an f64 reference, equality of paths, operands, epilogue.
 
-use birsim_kernels::access::{Dst, Imm, Input, Pair, Pattern, Src};
+use birsim_kernels::access::{Dst, Imm, Input, Pair, Pattern, Source, Src};
 use birsim_kernels::accumulate::{Accumulator, EngineAccumulationType, Epilogue, read_accumulator};
 use birsim_kernels::activation::ActivationFunctionType as F;
 use birsim_kernels::activation::*;
@@ -8,6 +8,11 @@ use birsim_kernels::alu::AluOp;
 use birsim_kernels::isa::Isa;
 use birsim_kernels::profile::PastMax;
 use birsim_kernels::{Code, Dtype, Named, Profile, cast};
+
+/// A pattern that lives as long as the test.
+fn keep(pattern: Pattern) -> &'static Pattern {
+    Box::leak(Box::new(pattern))
+}
 
 /// The documented forms in double precision with another library's functions.
 fn reference(f: F, x: f32, alpha: f32) -> f64 {
@@ -312,7 +317,7 @@ fn decode(dtype: Dtype, bytes: &[u8]) -> Vec<f32> {
 }
 
 fn view(dtype: Dtype, values: &[f32], nums: &[u32]) -> Src<'static> {
-    Src::new(encode(dtype, values).leak(), Pattern::dense(dtype, nums).unwrap()).unwrap()
+    Src::new(encode(dtype, values).leak(), keep(Pattern::dense(dtype, nums).unwrap())).unwrap()
 }
 
 fn imm(v: f32) -> Input<'static> {
@@ -326,8 +331,8 @@ fn plain(func: F, scale: Input<'static>, bias: Input<'static>) -> Activation<'st
 fn run(p: &Activation, src: &Src, out: Dtype) -> birsim_kernels::Result<Vec<f32>> {
     let mut mem = vec![0u8; src.len() * out.size()];
     let nums = [src.lanes() as u32, src.lane_len() as u32];
-    let dst = Dst::new(&mut mem, Pattern::dense(out, &nums)?)?;
-    activation(p, src, &dst, &Profile::reference())?;
+    let mut dst = Dst::new(&mut mem, keep(Pattern::dense(out, &nums)?))?;
+    activation(p, &Source::Apart(*src), &mut dst, &Profile::reference())?;
     drop(dst);
     Ok(decode(out, &mem))
 }
@@ -388,8 +393,8 @@ fn the_printed_silu_derivative_is_a_choice() {
     let mut profile = Profile::reference();
     for (value, want) in [("false", 0.5), ("true", 0.25)] {
         profile.set("silu_derivative_printed", value).unwrap();
-        let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &[1, 1]).unwrap()).unwrap();
-        activation(&plain(F::DerivativeSilu, imm(1.0), imm(0.0)), &x, &dst, &profile).unwrap();
+        let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[1, 1]).unwrap())).unwrap();
+        activation(&plain(F::DerivativeSilu, imm(1.0), imm(0.0)), &Source::Apart(x), &mut dst, &profile).unwrap();
         drop(dst);
         assert_eq!(decode(Dtype::Float32, &mem), [want]);
     }
@@ -459,15 +464,15 @@ fn drains_write_one_value_per_lane() {
     let profile = Profile::reference();
     let mut mem = [0u8; 8];
     for (negated, want) in [(false, [1.5, -2.0]), (true, [-1.5, 2.0])] {
-        let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &[2, 1]).unwrap()).unwrap();
-        read_accumulator(&state, negated, &dst, &profile).unwrap();
+        let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[2, 1]).unwrap())).unwrap();
+        read_accumulator(&state, negated, &mut dst, &profile).unwrap();
         drop(dst);
         assert_eq!(decode(Dtype::Float32, &mem), want);
     }
-    let bf16 = Dst::new(&mut mem, Pattern::dense(Dtype::Bfloat16, &[2, 1]).unwrap()).unwrap();
-    assert_eq!(read_accumulator(&state, false, &bf16, &profile).unwrap_err().code(), Code::S007);
-    let wide = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &[1, 2]).unwrap()).unwrap();
-    assert_eq!(read_accumulator(&state, false, &wide, &profile).unwrap_err().code(), Code::S002);
+    let mut bf16 = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Bfloat16, &[2, 1]).unwrap())).unwrap();
+    assert_eq!(read_accumulator(&state, false, &mut bf16, &profile).unwrap_err().code(), Code::S007);
+    let mut wide = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[1, 2]).unwrap())).unwrap();
+    assert_eq!(read_accumulator(&state, false, &mut wide, &profile).unwrap_err().code(), Code::S002);
 }
 
 #[test]
@@ -475,8 +480,8 @@ fn reciprocal_divides_exactly() {
     let values = [3.0, -7.0, 0.0, -0.0, 0.1, f32::INFINITY, 1e-45, -3e38];
     let x = view(Dtype::Float32, &values, &[2, 4]);
     let mut mem = [0u8; 32];
-    let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &[2, 4]).unwrap()).unwrap();
-    reciprocal(&x, &dst, &Profile::reference()).unwrap();
+    let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[2, 4]).unwrap())).unwrap();
+    reciprocal(&Source::Apart(x), &mut dst, &Profile::reference()).unwrap();
     drop(dst);
     for (v, got) in values.iter().zip(decode(Dtype::Float32, &mem)) {
         assert_eq!(got.to_bits(), (1.0 / v).to_bits());
@@ -497,8 +502,8 @@ fn exponential_subtracts_in_float32_and_sums() {
         profile: &profile,
     };
     let mut mem = [0u8; 16];
-    let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &[2, 2]).unwrap()).unwrap();
-    exponential(&x, &row_max, &dst, Some(&e), &profile).unwrap();
+    let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[2, 2]).unwrap())).unwrap();
+    exponential(&Source::Apart(x), &row_max, &mut dst, Some(&e), &profile).unwrap();
     drop(dst);
     let want = [-2.0f32, 0.0, -2.0 - 0.1, 0.0].map(|v| libm::exp(f64::from(v)) as f32);
     assert_eq!(decode(Dtype::Float32, &mem), want);
@@ -520,7 +525,7 @@ fn fault_27_a_slice_of_a_reshape_equals_the_flat_form() {
             ],
             vec![Pair { stride: i64::from(b) * 256, num: 128 }, Pair { stride: 4, num: 64 }],
         ] {
-            let src = Src::new(&bytes, Pattern::new(Dtype::Float32, 0, &pairs).unwrap()).unwrap();
+            let src = Src::new(&bytes, keep(Pattern::new(Dtype::Float32, 0, &pairs).unwrap())).unwrap();
             outs.push(run(&plain(F::Exp, imm(1.0), imm(0.0)), &src, Dtype::Float32).unwrap());
         }
         assert_eq!(outs[0], outs[1]);
@@ -532,8 +537,8 @@ fn a_dump_destination_keeps_the_last_element() {
     let x = view(Dtype::Float32, &[1.0, 2.0, 3.0], &[1, 3]);
     let mut mem = [0u8; 4];
     let pairs = [Pair { stride: 4, num: 1 }, Pair { stride: 0, num: 3 }];
-    let dst = Dst::new(&mut mem, Pattern::new(Dtype::Float32, 0, &pairs).unwrap()).unwrap();
-    activation(&plain(F::Square, imm(1.0), imm(0.0)), &x, &dst, &Profile::reference()).unwrap();
+    let mut dst = Dst::new(&mut mem, keep(Pattern::new(Dtype::Float32, 0, &pairs).unwrap())).unwrap();
+    activation(&plain(F::Square, imm(1.0), imm(0.0)), &Source::Apart(x), &mut dst, &Profile::reference()).unwrap();
     drop(dst);
     assert_eq!(decode(Dtype::Float32, &mem), [9.0]);
 }
@@ -543,10 +548,10 @@ fn shapes_must_agree() {
     let x = view(Dtype::Float32, &[0.0; 6], &[2, 3]);
     for nums in [[3u32, 2], [1, 6], [2, 2]] {
         let mut mem = [0u8; 24];
-        let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &nums).unwrap()).unwrap();
+        let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &nums).unwrap())).unwrap();
         let p = plain(F::Copy, imm(1.0), imm(0.0));
-        assert_eq!(activation(&p, &x, &dst, &Profile::reference()).unwrap_err().code(), Code::S002);
-        assert_eq!(reciprocal(&x, &dst, &Profile::reference()).unwrap_err().code(), Code::S002);
+        assert_eq!(activation(&p, &Source::Apart(x), &mut dst, &Profile::reference()).unwrap_err().code(), Code::S002);
+        assert_eq!(reciprocal(&Source::Apart(x), &mut dst, &Profile::reference()).unwrap_err().code(), Code::S002);
     }
 }
 
@@ -558,7 +563,7 @@ fn abs_on_the_bits_of_narrow_floats_equals_the_conversions_for_every_code_and_pr
         let size = dtype.size();
         let codes: Vec<u8> = (0..1u32 << (8 * size)).flat_map(|c| c.to_le_bytes()[..size].to_vec()).collect();
         let count = (codes.len() / size) as u32;
-        let x = Src::new(&codes, Pattern::dense(dtype, &[2, count / 2]).unwrap()).unwrap();
+        let x = Src::new(&codes, keep(Pattern::dense(dtype, &[2, count / 2]).unwrap())).unwrap();
         for base in [Profile::reference(), Profile::device()] {
             for flags in 0..16 {
                 let mut profile = base.clone();
@@ -574,7 +579,7 @@ fn abs_on_the_bits_of_narrow_floats_equals_the_conversions_for_every_code_and_pr
                 cast::encode_f32(dtype, profile.fp8(), &hub, &mut expected);
                 let number = |v| Input::Imm(Imm::f32(v));
                 let ones = 1f32.to_le_bytes().repeat(2);
-                let column = Src::new(&ones, Pattern::dense(Dtype::Float32, &[2, 1]).unwrap()).unwrap();
+                let column = Src::new(&ones, keep(Pattern::dense(Dtype::Float32, &[2, 1]).unwrap())).unwrap();
                 // Immediates select the path on the bits, a tensor of ones the general one.
                 for (scale, bias) in
                     [(number(1.0), number(0.0)), (number(1.0), number(-0.0)), (Input::View(column), number(0.0))]
@@ -582,8 +587,8 @@ fn abs_on_the_bits_of_narrow_floats_equals_the_conversions_for_every_code_and_pr
                     let front = Front::Affine { scale, bias };
                     let p = Activation { func: F::Abs, front, alpha: number(0.0), epilogue: None, tables: None };
                     let mut out = vec![0xA5; codes.len()];
-                    let dst = Dst::new(&mut out, Pattern::dense(dtype, &[2, count / 2]).unwrap()).unwrap();
-                    activation(&p, &x, &dst, &profile).unwrap();
+                    let mut dst = Dst::new(&mut out, keep(Pattern::dense(dtype, &[2, count / 2]).unwrap())).unwrap();
+                    activation(&p, &Source::Apart(x), &mut dst, &profile).unwrap();
                     assert!(out == expected, "{dtype} flags {flags:#b}");
                 }
             }

@@ -10,14 +10,14 @@ const P: Profile = Profile::reference();
 
 fn stats(x: &Tensor) -> Vec<f32> {
     let mut y = Tensor::filled(Dtype::Float32, &[x.shape[0], 6], 0);
-    bn_stats(&BnStats::default(), &x.src(), &y.dst(), &P).unwrap();
+    bn_stats(&BnStats::default(), &x.src(), &mut y.dst(), &P).unwrap();
     y.values()
 }
 
 fn aggregate(stats: &[f32], lanes: u32) -> birsim_kernels::Result<Vec<f32>> {
     let s = Tensor::f32(&[lanes, stats.len() as u32 / lanes], stats);
     let mut y = Tensor::filled(Dtype::Float32, &[lanes, 2], 0);
-    bn_stats_aggregate(&s.src(), &y.dst(), &P)?;
+    bn_stats_aggregate(&s.src(), &mut y.dst(), &P)?;
     Ok(y.values())
 }
 
@@ -94,14 +94,14 @@ fn transpose_takes_statistics_over_partitions() {
     let (x, swapped) = (Tensor::f32(&[32, 64], &x), Tensor::f32(&[32, 64], &swapped));
     let mut y = Tensor::filled(Dtype::Float32, &[32, 6], 0);
     let t = BnStats { apply_transpose: true };
-    bn_stats(&t, &x.src(), &y.dst(), &P).unwrap();
+    bn_stats(&t, &x.src(), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), stats(&swapped));
     let edge = Tensor::f32(&[32, 33], &[0.0; 32 * 33]);
-    assert_eq!(bn_stats(&t, &edge.src(), &y.dst(), &P).unwrap_err().code(), Code::S008);
+    assert_eq!(bn_stats(&t, &edge.src(), &mut y.dst(), &P).unwrap_err().code(), Code::S008);
     // One element per partition: nothing to swap.
     let column = Tensor::f32(&[3, 1], &[1.0, 2.0, 3.0]);
     let mut y = Tensor::filled(Dtype::Float32, &[3, 6], 0);
-    bn_stats(&t, &column.src(), &y.dst(), &P).unwrap();
+    bn_stats(&t, &column.src(), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), stats(&column));
 }
 
@@ -111,14 +111,14 @@ fn gradients_are_three_sums() {
     let dy = Tensor::f32(&[1, 8], &[1.0, 2.0, -2.0, 2.0, -1.0, 1.0, -2.0, 3.0]);
     let (mean, vf) = (Tensor::f32(&[1, 1], &[4.0]), Tensor::f32(&[1, 1], &[1.0]));
     let mut y = Tensor::filled(Dtype::Float32, &[1, 3], 0);
-    bn_gradients(&x.src(), &dy.src(), &mean.src(), &vf.src(), &y.dst(), &P).unwrap();
+    bn_gradients(&x.src(), &dy.src(), &mean.src(), &vf.src(), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), [4.0, -47.0, -47.0]);
     let x = Tensor::f32(&[1, 8], &[3.0, -3.0, 4.0, -1.0, 4.0, 4.0, -2.0, 4.0]);
     let dy = Tensor::f32(&[1, 8], &[4.0, 0.0, 0.0, 0.0, 4.0, -2.0, -2.0, 3.0]);
     let (mean, vf) = (Tensor::f32(&[1, 1], &[-3.0]), Tensor::f32(&[1, 1], &[-2.0]));
-    bn_gradients(&x.src(), &dy.src(), &mean.src(), &vf.src(), &y.dst(), &P).unwrap();
+    bn_gradients(&x.src(), &dy.src(), &mean.src(), &vf.src(), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), [7.0, 228.0, -114.0]);
-    let e = bn_gradients(&x.src(), &dy.src(), &x.src(), &vf.src(), &y.dst(), &P).unwrap_err();
+    let e = bn_gradients(&x.src(), &dy.src(), &x.src(), &vf.src(), &mut y.dst(), &P).unwrap_err();
     assert_eq!(e.code(), Code::S002);
 }
 
@@ -135,27 +135,30 @@ fn d11_both_backprop_layouts_give_the_same_dx() {
     let (joint, scale, ab) = (joint.src(), scale.src(), ab.src());
     for g in [Gradients::Joint(&joint), Gradients::Split(&scale, &ab)] {
         let mut y = Tensor::filled(Dtype::Float32, &[2, 8], 0);
-        bn_backprop(&p, &x.src(), &dy.src(), g, &mean.src(), &y.dst(), &P).unwrap();
+        bn_backprop(&p, &x.src(), &dy.src(), g, &mean.src(), &mut y.dst(), &P).unwrap();
         assert_eq!(y.values::<f32>(), want);
     }
     let mut y = Tensor::filled(Dtype::Float32, &[2, 8], 0);
     let wrong = Gradients::Joint(&ab);
-    assert_eq!(bn_backprop(&p, &x.src(), &dy.src(), wrong, &mean.src(), &y.dst(), &P).unwrap_err().code(), Code::S002);
+    assert_eq!(
+        bn_backprop(&p, &x.src(), &dy.src(), wrong, &mean.src(), &mut y.dst(), &P).unwrap_err().code(),
+        Code::S002
+    );
 }
 
 #[test]
 fn shapes_and_dtypes_are_checked() {
     let x = Tensor::f32(&[2, 4], &[0.0; 8]);
     let mut y = Tensor::filled(Dtype::Float32, &[2, 5], 0);
-    assert_eq!(bn_stats(&BnStats::default(), &x.src(), &y.dst(), &P).unwrap_err().code(), Code::S002);
+    assert_eq!(bn_stats(&BnStats::default(), &x.src(), &mut y.dst(), &P).unwrap_err().code(), Code::S002);
     let mut y = Tensor::filled(Dtype::Float32, &[1, 6], 0);
-    assert_eq!(bn_stats(&BnStats::default(), &x.src(), &y.dst(), &P).unwrap_err().code(), Code::S002);
+    assert_eq!(bn_stats(&BnStats::default(), &x.src(), &mut y.dst(), &P).unwrap_err().code(), Code::S002);
     let mut y = Tensor::filled(Dtype::Uint64, &[2, 6], 0);
-    assert_eq!(bn_stats(&BnStats::default(), &x.src(), &y.dst(), &P).unwrap_err().code(), Code::S007);
+    assert_eq!(bn_stats(&BnStats::default(), &x.src(), &mut y.dst(), &P).unwrap_err().code(), Code::S007);
     let packed = Tensor::filled(Dtype::Float8E4m3fnX4, &[2, 4], 0);
     let mut y = Tensor::filled(Dtype::Float32, &[2, 6], 0);
-    assert_eq!(bn_stats(&BnStats::default(), &packed.src(), &y.dst(), &P).unwrap_err().code(), Code::S007);
+    assert_eq!(bn_stats(&BnStats::default(), &packed.src(), &mut y.dst(), &P).unwrap_err().code(), Code::S007);
     let mut narrow = Tensor::filled(Dtype::Bfloat16, &[2, 6], 0);
-    bn_stats(&BnStats::default(), &x.src(), &narrow.dst(), &P).unwrap();
+    bn_stats(&BnStats::default(), &x.src(), &mut narrow.dst(), &P).unwrap();
     assert_eq!(narrow.values::<u16>()[0], 0x4000);
 }

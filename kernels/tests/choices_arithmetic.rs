@@ -1,7 +1,7 @@
 //! Profile fields of conversions, arithmetic and folds: each value of each field shows in a result.
 
 mod views;
-use birsim_kernels::access::{Imm, Input};
+use birsim_kernels::access::{Imm, Input, Source};
 use birsim_kernels::accumulate::{Accumulator, EngineAccumulationType as Acc, Epilogue};
 use birsim_kernels::activation::{Activation, ActivationFunctionType, Front, activation};
 use birsim_kernels::alu::{AluOp, float_op};
@@ -75,7 +75,7 @@ fn float_to_int_saturates_or_goes_by_way_of_int32() {
 fn scalar(op0: AluOp, const0: f64, x: &Tensor, to: Dtype, p: &Profile) -> Tensor {
     let form = TensorScalar { op0, const0, reverse0: false, op1: AluOp::Bypass, const1: 0.0, reverse1: false };
     let mut y = Tensor::filled(to, &x.shape, 0);
-    tensor_scalar(&form, &x.src(), &y.dst(), p).unwrap();
+    tensor_scalar(&form, &Source::Apart(x.src()), &mut y.dst(), p).unwrap();
     y
 }
 
@@ -90,7 +90,7 @@ fn d3_integer_operands_keep_bits_or_pass_through_float32() {
     let tensors = |p: &Profile| {
         let mut y = Tensor::filled(Dtype::Uint32, &[1, 3], 0);
         let form = TensorTensor { op: AluOp::BitwiseAnd, on_pool: true };
-        tensor_tensor(&form, &x.src(), &x.src(), &y.dst(), None, p).unwrap();
+        tensor_tensor(&form, &Source::Apart(x.src()), &Source::Apart(x.src()), &mut y.dst(), None, p).unwrap();
         let mut z = Tensor::filled(Dtype::Uint32, &[1, 3], 0);
         let form = TensorScalarPtr {
             op0: AluOp::BitwiseXor,
@@ -100,7 +100,8 @@ fn d3_integer_operands_keep_bits_or_pass_through_float32() {
             address: false,
         };
         let zero = Tensor::of(Dtype::Uint32, &[1, 1], &[0u32]);
-        tensor_scalar_ptr(&form, &x.src(), Some(&Input::View(zero.src())), None, &z.dst(), None, p).unwrap();
+        tensor_scalar_ptr(&form, &Source::Apart(x.src()), Some(&Input::View(zero.src())), None, &mut z.dst(), None, p)
+            .unwrap();
         assert_eq!(y, z);
         y.values::<u32>()
     };
@@ -108,7 +109,7 @@ fn d3_integer_operands_keep_bits_or_pass_through_float32() {
     assert_eq!(tensors(&hub), [0x8000_0000, 5, 0x0100_0000]);
     let reduced = |p: &Profile| {
         let mut y = Tensor::filled(Dtype::Uint32, &[1, 1], 0);
-        tensor_reduce(&fold(AluOp::BitwiseOr), &x.src(), &y.dst(), p).unwrap();
+        tensor_reduce(&fold(AluOp::BitwiseOr), &x.src(), &mut y.dst(), p).unwrap();
         y.values::<u32>()[0]
     };
     assert_eq!([reduced(&bits), reduced(&hub)], [0x8100_0005, 0x8000_0000]);
@@ -134,7 +135,7 @@ fn d2_immediates_are_integers_or_float_bits() {
             reverse1: false,
             address: false,
         };
-        tensor_scalar_ptr(&form, &x.src(), Some(&Input::Imm(imm)), None, &y.dst(), None, p)
+        tensor_scalar_ptr(&form, &Source::Apart(x.src()), Some(&Input::Imm(imm)), None, &mut y.dst(), None, p)
             .map(|()| y.values::<i32>()[0])
     };
     assert_eq!(ptr(&Profile::reference(), Imm::f32(1.0)).unwrap(), 7);
@@ -145,7 +146,15 @@ fn d2_immediates_are_integers_or_float_bits() {
 
 fn sum(a: i32, b: i32, on_pool: bool, p: &Profile) -> i32 {
     let (a, b, mut y) = (Tensor::i32(&[1, 1], &[a]), Tensor::i32(&[1, 1], &[b]), Tensor::i32(&[1, 1], &[0]));
-    tensor_tensor(&TensorTensor { op: AluOp::Add, on_pool }, &a.src(), &b.src(), &y.dst(), None, p).unwrap();
+    tensor_tensor(
+        &TensorTensor { op: AluOp::Add, on_pool },
+        &Source::Apart(a.src()),
+        &Source::Apart(b.src()),
+        &mut y.dst(),
+        None,
+        p,
+    )
+    .unwrap();
     y.values::<i32>()[0]
 }
 
@@ -162,7 +171,15 @@ fn d4_the_paths_of_integer_arithmetic() {
         let (a, b) = (Tensor::i32(&[1, 1], &[a]), Tensor::i32(&[1, 1], &[b]));
         let mut y = Tensor::i32(&[1, 1], &[0]);
         let form = TensorTensor { op, on_pool: false };
-        tensor_tensor(&form, &a.src(), &b.src(), &y.dst(), None, &with("integer_overflow", "wrap")).unwrap();
+        tensor_tensor(
+            &form,
+            &Source::Apart(a.src()),
+            &Source::Apart(b.src()),
+            &mut y.dst(),
+            None,
+            &with("integer_overflow", "wrap"),
+        )
+        .unwrap();
         assert_eq!(y.values::<i32>(), [wrapped], "{op}");
     }
 }
@@ -207,7 +224,7 @@ fn d5_max_and_min_follow_sse_or_ieee() {
     let x = Tensor::f32(&[1, 40], &std::array::from_fn::<f32, 40, _>(|k| if k == 39 { nan } else { -(k as f32) }));
     for (p, want) in [(&sse, nan), (&ieee, 0.0)] {
         let mut y = Tensor::f32(&[1, 1], &[7.0]);
-        tensor_reduce(&fold(AluOp::Max), &x.src(), &y.dst(), p).unwrap();
+        tensor_reduce(&fold(AluOp::Max), &x.src(), &mut y.dst(), p).unwrap();
         assert_eq!(y.values::<f32>()[0].is_nan(), want.is_nan());
         let y = scalar(AluOp::Max, -3.0, &x, Dtype::Float32, p).values::<f32>();
         assert_eq!((y[0], y[10], y[39]), (0.0, -3.0, -3.0));
@@ -226,7 +243,7 @@ fn cached(op0: AluOp, op1: AluOp, second: Option<f32>, p: &Profile) -> Vec<f32> 
         acc: Acc::ZeroAccumulate,
     };
     let second = second.map(|s| Input::Imm(Imm::f32(s)));
-    tensor_scalar_cache(&form, &x.src(), second.as_ref(), None, &y.dst(), p).unwrap();
+    tensor_scalar_cache(&form, &x.src(), second.as_ref(), None, &mut y.dst(), p).unwrap();
     y.values()
 }
 
@@ -251,7 +268,7 @@ fn folded(x: &[f32], to: Dtype, op: AluOp, p: &Profile) -> f32 {
     let mut y = Tensor::filled(to, &x.shape, 0);
     let e = Epilogue { kind: Acc::ZeroAccumulate, op, init: None, state: &state, profile: p };
     let form = TensorTensor { op: AluOp::Add, on_pool: false };
-    tensor_tensor(&form, &x.src(), &zero.src(), &y.dst(), Some(&e), p).unwrap();
+    tensor_tensor(&form, &Source::Apart(x.src()), &Source::Apart(zero.src()), &mut y.dst(), Some(&e), p).unwrap();
     state.get(0)
 }
 
@@ -282,7 +299,7 @@ fn activated(func: ActivationFunctionType, x: &[f32], p: &Profile) -> Vec<f32> {
         epilogue: None,
         tables: None,
     };
-    activation(&form, &x.src(), &y.dst(), p).unwrap();
+    activation(&form, &Source::Apart(x.src()), &mut y.dst(), p).unwrap();
     y.values()
 }
 
@@ -316,7 +333,7 @@ fn averaged(x: &[f32], p: &Profile) -> f32 {
     let mut y = Tensor::f32(&[1, 1], &[0.0]);
     let mut pattern = Tensor::f32(&[1, 1, 1, x.shape[2]], &x.values::<f32>());
     pattern.shape = vec![1, 1, 1, x.shape[2]];
-    pool(PoolFunctionType::Avg, &pattern.src(), &y.dst(), p).unwrap();
+    pool(PoolFunctionType::Avg, &pattern.src(), &mut y.dst(), p).unwrap();
     y.values::<f32>()[0]
 }
 

@@ -29,13 +29,13 @@ fn empty(shape: &[u32]) -> Tensor {
 fn all_reduce_folds_in_rank_order() {
     let t: Vec<Tensor> = [16777216., 1., 1., -16777216.].iter().map(|v| Tensor::f32(&[1], &[*v])).collect();
     let mut y = Tensor::f32(&[1], &[9.]);
-    all_reduce(AluOp::Add, &views(&t), &y.dst(), &P).unwrap();
+    all_reduce(AluOp::Add, &views(&t), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), [0.]);
     let t = ranks(3, &[2, 2]);
     let mut y = empty(&[4]);
-    all_reduce(AluOp::Max, &views(&t), &y.dst(), &P).unwrap();
+    all_reduce(AluOp::Max, &views(&t), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<i32>(), [200, 201, 202, 203]);
-    all_reduce(AluOp::Min, &views(&t), &y.dst(), &P).unwrap();
+    all_reduce(AluOp::Min, &views(&t), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<i32>(), [0, 1, 2, 3]);
 }
 
@@ -44,7 +44,7 @@ fn d15_the_accumulator_wins_on_nan_and_ties() {
     let run = |op, values: &[f32]| {
         let t: Vec<Tensor> = values.iter().map(|v| Tensor::f32(&[1], &[*v])).collect();
         let mut y = Tensor::f32(&[1], &[0.]);
-        all_reduce(op, &views(&t), &y.dst(), &P).unwrap();
+        all_reduce(op, &views(&t), &mut y.dst(), &P).unwrap();
         y.values::<f32>()[0]
     };
     assert_eq!(run(AluOp::Max, &[1., f32::NAN, 0.5]), 1.);
@@ -66,26 +66,26 @@ fn reduce_scatter_keeps_one_slice() {
         (1, Free, [1, 4], [108, 110, 112, 114]),
     ] {
         let mut y = empty(&shape);
-        reduce_scatter(AluOp::Add, dim, &views(&t), rank, &y.dst(), &P).unwrap();
+        reduce_scatter(AluOp::Add, dim, &views(&t), rank, &mut y.dst(), &P).unwrap();
         assert_eq!(y.values::<i32>(), want, "{rank} {dim}");
     }
     let mut y = empty(&[1, 3]);
-    assert_eq!(reduce_scatter(AluOp::Add, Free, &views(&t), 0, &y.dst(), &P).unwrap_err().code(), Code::S002);
+    assert_eq!(reduce_scatter(AluOp::Add, Free, &views(&t), 0, &mut y.dst(), &P).unwrap_err().code(), Code::S002);
     let mut y = empty(&[1, 4]);
-    assert_eq!(reduce_scatter(AluOp::Add, Free, &views(&t), 2, &y.dst(), &P).unwrap_err().code(), Code::S008);
+    assert_eq!(reduce_scatter(AluOp::Add, Free, &views(&t), 2, &mut y.dst(), &P).unwrap_err().code(), Code::S008);
 }
 
 #[test]
 fn all_gather_joins_along_either_dimension() {
     let t = ranks(2, &[2, 2]);
     let mut y = empty(&[4, 2]);
-    all_gather(Partition, &views(&t), &y.dst(), &P).unwrap();
+    all_gather(Partition, &views(&t), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<i32>(), [0, 1, 2, 3, 100, 101, 102, 103]);
     let mut y = empty(&[2, 4]);
-    all_gather(Free, &views(&t), &y.dst(), &P).unwrap();
+    all_gather(Free, &views(&t), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<i32>(), [0, 1, 100, 101, 2, 3, 102, 103]);
     let mut y = empty(&[2, 3]);
-    assert_eq!(all_gather(Free, &views(&t), &y.dst(), &P).unwrap_err().code(), Code::S002);
+    assert_eq!(all_gather(Free, &views(&t), &mut y.dst(), &P).unwrap_err().code(), Code::S002);
 }
 
 #[test]
@@ -93,12 +93,12 @@ fn all_to_all_transposes_the_chunks() {
     let t = ranks(3, &[1, 6]);
     for rank in 0..3 {
         let mut y = empty(&[1, 6]);
-        all_to_all(&views(&t), rank, &y.dst(), &P).unwrap();
+        all_to_all(&views(&t), rank, &mut y.dst(), &P).unwrap();
         let want: Vec<i32> = (0..6).map(|e| 100 * (e / 2) + 2 * rank as i32 + e % 2).collect();
         assert_eq!(y.values::<i32>(), want);
     }
     let mut y = empty(&[1, 4]);
-    assert_eq!(all_to_all(&views(&t), 0, &y.dst(), &P).unwrap_err().code(), Code::S002);
+    assert_eq!(all_to_all(&views(&t), 0, &mut y.dst(), &P).unwrap_err().code(), Code::S002);
 }
 
 #[test]
@@ -109,14 +109,14 @@ fn all_to_all_v_takes_chunks_of_any_size() {
         Sends { counts: vec![0, 2], displacements: vec![0, 1] },
     ];
     let mut y = empty(&[1, 6]);
-    all_to_all_v(&sends, None, &views(&t), 1, &y.dst(), &P).unwrap();
+    all_to_all_v(&sends, None, &views(&t), 1, &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<i32>(), [2, 3, 4, 101, 102, -7]);
     let mut y = empty(&[1, 6]);
-    all_to_all_v(&sends, Some(&[3, 0]), &views(&t), 1, &y.dst(), &P).unwrap();
+    all_to_all_v(&sends, Some(&[3, 0]), &views(&t), 1, &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<i32>(), [101, 102, -7, 2, 3, 4]);
-    let e = all_to_all_v(&sends, Some(&[usize::MAX, 0]), &views(&t), 1, &y.dst(), &P).unwrap_err();
+    let e = all_to_all_v(&sends, Some(&[usize::MAX, 0]), &views(&t), 1, &mut y.dst(), &P).unwrap_err();
     assert_eq!(e.code(), Code::S002);
-    assert_eq!(all_to_all_v(&sends[1..], None, &views(&t), 1, &y.dst(), &P).unwrap_err().code(), Code::S008);
+    assert_eq!(all_to_all_v(&sends[1..], None, &views(&t), 1, &mut y.dst(), &P).unwrap_err().code(), Code::S008);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn permutations_name_their_source() {
 fn a_lone_worker_scales_its_own_buffer() {
     let x = Tensor::i32(&[2, 2], &[1, -1, 3, 7]);
     let mut z = Tensor::f32(&[4], &[0.; 4]);
-    scaled(4., &x.src(), &z.dst(), &P).unwrap();
+    scaled(4., &x.src(), &mut z.dst(), &P).unwrap();
     assert_eq!(z.values::<f32>(), [4., -4., 12., 28.]);
 }
 
@@ -145,11 +145,11 @@ fn reductions_know_three_operations() {
     let t = ranks(2, &[1]);
     let mut y = empty(&[1]);
     for op in AluOp::ALL {
-        let got = all_reduce(*op, &views(&t), &y.dst(), &P).map_err(|e| e.code());
+        let got = all_reduce(*op, &views(&t), &mut y.dst(), &P).map_err(|e| e.code());
         let ok = matches!(op, AluOp::Add | AluOp::Max | AluOp::Min);
         assert_eq!(got, if ok { Ok(()) } else { Err(Code::S006) }, "{op}");
     }
-    assert_eq!(all_reduce(AluOp::Add, &[], &y.dst(), &P).unwrap_err().code(), Code::S008);
+    assert_eq!(all_reduce(AluOp::Add, &[], &mut y.dst(), &P).unwrap_err().code(), Code::S008);
     let mut packed = Tensor::filled(Dtype::Float8E5m2X4, &[1], 0);
-    assert_eq!(all_reduce(AluOp::Add, &views(&t), &packed.dst(), &P).unwrap_err().code(), Code::S007);
+    assert_eq!(all_reduce(AluOp::Add, &views(&t), &mut packed.dst(), &P).unwrap_err().code(), Code::S007);
 }

@@ -2,7 +2,7 @@
 
 mod util;
 
-use birsim_kernels::access::{Dst, Imm, Input, Pair, Pattern, Src};
+use birsim_kernels::access::{Dst, Imm, Input, Pair, Pattern, Source, Src};
 use birsim_kernels::accumulate::{Accumulator, EngineAccumulationType, Epilogue};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::elementwise::{
@@ -10,7 +10,7 @@ use birsim_kernels::elementwise::{
     tensor_scalar_ptr, tensor_tensor, tensor_tensor_path,
 };
 use birsim_kernels::{Code, Dtype, Profile};
-use util::{Rng, Tensor};
+use util::{Rng, Tensor, keep};
 
 const R: Profile = Profile::reference();
 
@@ -31,7 +31,7 @@ fn two_stages_round_separately() {
     let x = Tensor::f32(&[1, 1], &[f32::from_bits(0x3F80_0800)]);
     let mut y = Tensor::zeros(Dtype::Float32, &[1, 1]);
     let p = ts(AluOp::Mult, f64::from(f32::from_bits(0x3F80_0800)), AluOp::Subtract, 1.0);
-    y.write(|d| tensor_scalar(&p, &x.src(), d, &R)).unwrap();
+    y.write(|d| tensor_scalar(&p, &Source::Apart(x.src()), d, &R)).unwrap();
     assert_eq!(y.bits(), [0x3A00_0000], "a fused multiply-add would give 3A000400");
 }
 
@@ -46,7 +46,7 @@ fn reverse_flags_swap_each_stage() {
     ] {
         let p = TensorScalar { reverse0, reverse1, ..ts(AluOp::Subtract, 2.0, AluOp::Divide, 2.0) };
         let mut y = Tensor::zeros(Dtype::Float32, &[2, 2]);
-        y.write(|d| tensor_scalar(&p, &x.src(), d, &R)).unwrap();
+        y.write(|d| tensor_scalar(&p, &Source::Apart(x.src()), d, &R)).unwrap();
         assert_eq!(y.values(), expected);
     }
 }
@@ -56,10 +56,10 @@ fn bypass_hands_its_left_operand_on() {
     let x = Tensor::of(Dtype::Bfloat16, &[1, 3], &[1.0, -2.5, 3.0]);
     let mut p = ts(AluOp::Bypass, 7.0, AluOp::Bypass, 9.0);
     let mut y = Tensor::zeros(Dtype::Int8, &[1, 3]);
-    y.write(|d| tensor_scalar(&p, &x.src(), d, &R)).unwrap();
+    y.write(|d| tensor_scalar(&p, &Source::Apart(x.src()), d, &R)).unwrap();
     assert_eq!(y.values(), [1.0, -2.0, 3.0]);
     p.reverse1 = true;
-    y.write(|d| tensor_scalar(&p, &x.src(), d, &R)).unwrap();
+    y.write(|d| tensor_scalar(&p, &Source::Apart(x.src()), d, &R)).unwrap();
     assert_eq!(y.values(), [9.0; 3], "reversed, the scalar is the left operand");
 }
 
@@ -67,7 +67,7 @@ fn bypass_hands_its_left_operand_on() {
 fn int32_tensors_pass_through_float32_on_the_scalar_path() {
     let x = Tensor::i32(&[1, 1], &[0x0100_0001]);
     let mut y = Tensor::zeros(Dtype::Int32, &[1, 1]);
-    y.write(|d| tensor_scalar(&ts(AluOp::Add, 1.0, AluOp::Bypass, 0.0), &x.src(), d, &R)).unwrap();
+    y.write(|d| tensor_scalar(&ts(AluOp::Add, 1.0, AluOp::Bypass, 0.0), &Source::Apart(x.src()), d, &R)).unwrap();
     assert_eq!(y.ints(), [0x0100_0000]);
 }
 
@@ -75,17 +75,32 @@ fn int32_tensors_pass_through_float32_on_the_scalar_path() {
 fn d2_immediates_of_the_bit_vector_path() {
     let x = Tensor::i32(&[1, 3], &[-1, 0x0F0F_0F0F, 0]);
     let mut y = Tensor::zeros(Dtype::Int32, &[1, 3]);
-    y.write(|d| tensor_scalar(&ts(AluOp::BitwiseAnd, 4_294_967_040.0, AluOp::Bypass, 0.0), &x.src(), d, &R)).unwrap();
+    y.write(|d| {
+        tensor_scalar(&ts(AluOp::BitwiseAnd, 4_294_967_040.0, AluOp::Bypass, 0.0), &Source::Apart(x.src()), d, &R)
+    })
+    .unwrap();
     assert_eq!(y.ints(), [-256, 0x0F0F_0F00, 0], "modulo 2^32");
-    y.write(|d| tensor_scalar(&ts(AluOp::BitwiseXor, -1.0, AluOp::Bypass, 0.5), &x.src(), d, &R)).unwrap();
+    y.write(|d| tensor_scalar(&ts(AluOp::BitwiseXor, -1.0, AluOp::Bypass, 0.5), &Source::Apart(x.src()), d, &R))
+        .unwrap();
     assert_eq!(y.ints(), [0, !0x0F0F_0F0F, -1], "a bypassed immediate does not matter");
     for bad in [0.5, f64::NAN, f64::INFINITY] {
-        let e = y.write(|d| tensor_scalar(&ts(AluOp::BitwiseOr, bad, AluOp::Bypass, 0.0), &x.src(), d, &R)).err();
+        let e = y
+            .write(|d| tensor_scalar(&ts(AluOp::BitwiseOr, bad, AluOp::Bypass, 0.0), &Source::Apart(x.src()), d, &R))
+            .err();
         assert_eq!(e.unwrap().code(), Code::J011);
     }
     let half = Input::Imm(Imm::f32(0.5));
-    let e =
-        y.write(|d| tensor_scalar_ptr(&ptr(AluOp::BitwiseOr, AluOp::Bypass), &x.src(), Some(&half), None, d, None, &R));
+    let e = y.write(|d| {
+        tensor_scalar_ptr(
+            &ptr(AluOp::BitwiseOr, AluOp::Bypass),
+            &Source::Apart(x.src()),
+            Some(&half),
+            None,
+            d,
+            None,
+            &R,
+        )
+    });
     assert_eq!(e.err().unwrap().code(), Code::J011);
 }
 
@@ -93,12 +108,19 @@ fn d2_immediates_of_the_bit_vector_path() {
 fn bit_vector_stages_share_the_int_path() {
     let x = Tensor::i32(&[1, 2], &[0x7FFF_FFFF, -8]);
     let mut y = Tensor::zeros(Dtype::Int32, &[1, 2]);
-    y.write(|d| tensor_scalar(&ts(AluOp::Add, 1.0, AluOp::ArithShiftRight, 1.0), &x.src(), d, &R)).unwrap();
+    y.write(|d| tensor_scalar(&ts(AluOp::Add, 1.0, AluOp::ArithShiftRight, 1.0), &Source::Apart(x.src()), d, &R))
+        .unwrap();
     assert_eq!(y.ints(), [0x3FFF_FFFF, -4], "add saturates");
-    let e = y.write(|d| tensor_scalar(&ts(AluOp::BitwiseOr, 1.0, AluOp::Pow, 2.0), &x.src(), d, &R)).err().unwrap();
+    let e = y
+        .write(|d| tensor_scalar(&ts(AluOp::BitwiseOr, 1.0, AluOp::Pow, 2.0), &Source::Apart(x.src()), d, &R))
+        .err()
+        .unwrap();
     assert_eq!(e.code(), Code::S006);
     assert!(e.what().contains("pow") && e.what().contains("1931"), "{}", e.what());
-    let e = y.write(|d| tensor_scalar(&ts(AluOp::Mod, 1.0, AluOp::Bypass, 2.0), &x.src(), d, &R)).err().unwrap();
+    let e = y
+        .write(|d| tensor_scalar(&ts(AluOp::Mod, 1.0, AluOp::Bypass, 2.0), &Source::Apart(x.src()), d, &R))
+        .err()
+        .unwrap();
     assert!(e.code() == Code::S006 && e.what().contains("mod is not supported yet"), "{}", e.what());
 }
 
@@ -107,12 +129,14 @@ fn fault_53_not_of_uint8_and_untouched_operands() {
     let x = Tensor { dtype: Dtype::Uint8, nums: vec![1, 3], bytes: vec![0, 255, 0xA5] };
     let before = x.bytes.clone();
     let mut y = Tensor::zeros(Dtype::Uint8, &[1, 3]);
-    y.write(|d| tensor_scalar(&ts(AluOp::BitwiseNot, 0.0, AluOp::Bypass, 0.0), &x.src(), d, &R)).unwrap();
+    y.write(|d| tensor_scalar(&ts(AluOp::BitwiseNot, 0.0, AluOp::Bypass, 0.0), &Source::Apart(x.src()), d, &R))
+        .unwrap();
     assert_eq!(y.bytes, [255, 0, 0x5A]);
     assert_eq!(x.bytes, before);
     let x = Tensor { dtype: Dtype::Uint8, nums: vec![1, 4], bytes: vec![0, 1, 2, 255] };
     let mut y = Tensor::zeros(Dtype::Uint8, &[1, 4]);
-    y.write(|d| tensor_scalar(&ts(AluOp::LogicalAnd, 1.0, AluOp::Bypass, 0.0), &x.src(), d, &R)).unwrap();
+    y.write(|d| tensor_scalar(&ts(AluOp::LogicalAnd, 1.0, AluOp::Bypass, 0.0), &Source::Apart(x.src()), d, &R))
+        .unwrap();
     assert_eq!(y.bytes, [0, 1, 1, 1], "any non-zero byte is true");
 }
 
@@ -123,14 +147,20 @@ fn scalars_may_be_columns_numbers_or_serve_several_elements() {
     let pairs = Tensor::f32(&[2, 2], &[1.0, -1.0, 2.0, -2.0]);
     let mut y = Tensor::zeros(Dtype::Float32, &[2, 4]);
     let (s0, s1) = (Input::View(column.src()), Input::View(pairs.src()));
-    y.write(|d| tensor_scalar_ptr(&ptr(AluOp::Add, AluOp::Mult), &x.src(), Some(&s0), Some(&s1), d, None, &R)).unwrap();
+    y.write(|d| {
+        tensor_scalar_ptr(&ptr(AluOp::Add, AluOp::Mult), &Source::Apart(x.src()), Some(&s0), Some(&s1), d, None, &R)
+    })
+    .unwrap();
     assert_eq!(y.values(), [11.0, 12.0, -13.0, -14.0, 50.0, 52.0, -54.0, -56.0]);
     let reversed = TensorScalarPtr { reverse1: true, ..ptr(AluOp::Subtract, AluOp::Subtract) };
-    y.write(|d| tensor_scalar_ptr(&reversed, &x.src(), None, Some(&s0), d, None, &R)).unwrap();
+    y.write(|d| tensor_scalar_ptr(&reversed, &Source::Apart(x.src()), None, Some(&s0), d, None, &R)).unwrap();
     assert_eq!(y.values(), [9.0, 8.0, 7.0, 6.0, 15.0, 14.0, 13.0, 12.0], "a missing scalar skips its stage");
     let three = Tensor::f32(&[2, 3], &[0.0; 6]);
     let bad = Input::View(three.src());
-    let e = y.write(|d| tensor_scalar_ptr(&reversed, &x.src(), Some(&bad), None, d, None, &R)).err().unwrap();
+    let e = y
+        .write(|d| tensor_scalar_ptr(&reversed, &Source::Apart(x.src()), Some(&bad), None, d, None, &R))
+        .err()
+        .unwrap();
     assert_eq!(e.code(), Code::S002);
 }
 
@@ -140,7 +170,7 @@ fn the_address_form_computes_in_64_bits() {
     let mut y = Tensor::zeros(Dtype::Int64, &[1, 2]);
     let p = TensorScalarPtr { address: true, ..ptr(AluOp::Mult, AluOp::Add) };
     let (three, seven) = (Input::Imm(Imm::f32(3.9)), Input::Imm(Imm::i32(-7)));
-    y.write(|d| tensor_scalar_ptr(&p, &x.src(), Some(&three), Some(&seven), d, None, &R)).unwrap();
+    y.write(|d| tensor_scalar_ptr(&p, &Source::Apart(x.src()), Some(&three), Some(&seven), d, None, &R)).unwrap();
     assert_eq!(y.longs(), [3 * (1 << 40) - 7, i64::MAX.wrapping_mul(3) - 7], "float immediates truncate, results wrap");
     assert_eq!(Imm::f32(2f32.powi(63)).as_i64(), i64::MIN);
     assert_eq!((Imm::f32(-2.7).as_i64(), Imm::f32(f32::NAN).as_i64()), (-2, i64::MIN));
@@ -150,12 +180,19 @@ fn the_address_form_computes_in_64_bits() {
 fn scalar_tensor_tensor_takes_data_first() {
     let (a, b) = (Tensor::f32(&[1, 3], &[1.0, 2.0, 3.0]), Tensor::f32(&[1, 3], &[10.0, 20.0, 30.0]));
     let mut y = Tensor::zeros(Dtype::Float32, &[1, 3]);
-    let (s, t) = (Input::Imm(Imm::f32(2.0)), Input::View(b.src()));
+    let (s, t) = (Input::Imm(Imm::f32(2.0)), Source::Apart(b.src()));
     let p = ptr(AluOp::Subtract, AluOp::Mult);
-    y.write(|d| scalar_tensor_tensor(&p, &a.src(), &s, &t, d, None, &R)).unwrap();
+    y.write(|d| scalar_tensor_tensor(&p, &Source::Apart(a.src()), &s, &t, d, None, &R)).unwrap();
     assert_eq!(y.values(), [-10.0, 0.0, 30.0]);
-    let e = y.write(|d| scalar_tensor_tensor(&p, &a.src(), &s, &s, d, None, &R)).err().unwrap();
-    assert_eq!(e.code(), Code::S008);
+    // Either tensor, or both, may be the destination.
+    let mut z = Tensor::f32(&[1, 3], &b.values());
+    z.write(|d| scalar_tensor_tensor(&p, &Source::Apart(a.src()), &s, &Source::Same, d, None, &R)).unwrap();
+    assert_eq!(z.values(), y.values());
+    let mut z = Tensor::f32(&[1, 3], &a.values());
+    z.write(|d| scalar_tensor_tensor(&p, &Source::Same, &s, &t, d, None, &R)).unwrap();
+    assert_eq!(z.values(), y.values());
+    z.write(|d| scalar_tensor_tensor(&p, &Source::Same, &s, &Source::Same, d, None, &R)).unwrap();
+    assert_eq!(z.values(), [120.0, 0.0, 840.0], "(x - 2) * x");
 }
 
 #[test]
@@ -171,8 +208,18 @@ fn tensor_scalar_reduce_folds_the_elementwise_results() {
     };
     let mut y = Tensor::zeros(Dtype::Int8, &[2, 3]);
     let two = Input::Imm(Imm::f32(0.75));
-    y.write(|d| tensor_scalar_ptr(&ptr(AluOp::Mult, AluOp::Max), &x.src(), Some(&two), None, d, Some(&epilogue), &R))
-        .unwrap();
+    y.write(|d| {
+        tensor_scalar_ptr(
+            &ptr(AluOp::Mult, AluOp::Max),
+            &Source::Apart(x.src()),
+            Some(&two),
+            None,
+            d,
+            Some(&epilogue),
+            &R,
+        )
+    })
+    .unwrap();
     assert_eq!(y.values(), [1.0, 2.0, 2.0, -3.0, 4.0, 0.0]);
     assert_eq!((state.get(0), state.get(1)), (2.25, 3.75), "folded before the result is rounded to int8");
 }
@@ -205,15 +252,18 @@ fn d4_integer_arithmetic_of_tensor_tensor() {
     let a = Tensor::i32(&[1, 3], &[0x0100_0001, i32::MAX, i32::MIN]);
     let b = Tensor::i32(&[1, 3], &[1, 1, -1]);
     let mut y = Tensor::zeros(Dtype::Int32, &[1, 3]);
-    y.write(|d| tensor_tensor(&tt(AluOp::Add), &a.src(), &b.src(), d, None, &R)).unwrap();
+    y.write(|d| tensor_tensor(&tt(AluOp::Add), &Source::Apart(a.src()), &Source::Apart(b.src()), d, None, &R)).unwrap();
     assert_eq!(y.ints(), [0x0100_0002, i32::MAX, i32::MIN], "saturates");
     let pool = TensorTensor { op: AluOp::Add, on_pool: true };
-    y.write(|d| tensor_tensor(&pool, &a.src(), &b.src(), d, None, &R)).unwrap();
+    y.write(|d| tensor_tensor(&pool, &Source::Apart(a.src()), &Source::Apart(b.src()), d, None, &R)).unwrap();
     assert_eq!(y.ints(), [0x0100_0002, i32::MIN, i32::MAX], "wraps");
     let mut wide = Tensor::zeros(Dtype::Int64, &[1, 3]);
-    wide.write(|d| tensor_tensor(&pool, &a.src(), &b.src(), d, None, &R)).unwrap();
+    wide.write(|d| tensor_tensor(&pool, &Source::Apart(a.src()), &Source::Apart(b.src()), d, None, &R)).unwrap();
     assert_eq!(wide.longs(), [0x0100_0002, i64::from(i32::MIN), i64::from(i32::MAX)], "at the operand width");
-    y.write(|d| tensor_tensor(&tt(AluOp::Add), &a.src(), &b.src(), d, None, &Profile::device())).unwrap();
+    y.write(|d| {
+        tensor_tensor(&tt(AluOp::Add), &Source::Apart(a.src()), &Source::Apart(b.src()), d, None, &Profile::device())
+    })
+    .unwrap();
     assert_eq!(y.ints(), [0x0100_0000, i32::MAX, i32::MIN], "float32 on the device");
 }
 
@@ -223,14 +273,20 @@ fn fault_71_partition_counts_must_agree() {
     let many = Tensor::f32(&[8, 4], &[2.0; 32]);
     let mut y = Tensor::zeros(Dtype::Float32, &[8, 4]);
     for (a, b) in [(&one, &many), (&many, &one)] {
-        let e = y.write(|d| tensor_tensor(&tt(AluOp::Subtract), &a.src(), &b.src(), d, None, &R)).err().unwrap();
+        let e = y
+            .write(|d| {
+                tensor_tensor(&tt(AluOp::Subtract), &Source::Apart(a.src()), &Source::Apart(b.src()), d, None, &R)
+            })
+            .err()
+            .unwrap();
         assert_eq!(e.code(), Code::S002);
     }
     // A free-dimension broadcast by step 0 is allowed.
     let stretched =
         Pattern::new(Dtype::Float32, 0, &[Pair { stride: 16, num: 8 }, Pair { stride: 0, num: 4 }]).unwrap();
-    let b = Src::new(&many.bytes, stretched).unwrap();
-    y.write(|d| tensor_tensor(&tt(AluOp::Subtract), &many.src(), &b, d, None, &R)).unwrap();
+    let b = Src::new(&many.bytes, keep(stretched)).unwrap();
+    y.write(|d| tensor_tensor(&tt(AluOp::Subtract), &Source::Apart(many.src()), &Source::Apart(b), d, None, &R))
+        .unwrap();
     assert_eq!(y.values(), [0.0; 32]);
 }
 
@@ -240,23 +296,21 @@ fn packed_and_uint64_operands_are_refused() {
     let f = Tensor::f32(&[1, 2], &[1.0, 2.0]);
     let mut y = Tensor::zeros(Dtype::Float32, &[1, 2]);
     let add = ts(AluOp::Add, 1.0, AluOp::Bypass, 0.0);
-    assert_eq!(y.write(|d| tensor_scalar(&add, &x.src(), d, &R)).err().unwrap().code(), Code::S007);
+    assert_eq!(y.write(|d| tensor_scalar(&add, &Source::Apart(x.src()), d, &R)).err().unwrap().code(), Code::S007);
     assert_eq!(
-        y.write(|d| tensor_tensor(&tt(AluOp::Add), &f.src(), &x.src(), d, None, &R)).err().unwrap().code(),
+        y.write(|d| tensor_tensor(&tt(AluOp::Add), &Source::Apart(f.src()), &Source::Apart(x.src()), d, None, &R))
+            .err()
+            .unwrap()
+            .code(),
         Code::S007
     );
     let mut wide = Tensor::zeros(Dtype::Uint64, &[1, 2]);
-    assert_eq!(wide.write(|d| tensor_scalar(&add, &f.src(), d, &R)).err().unwrap().code(), Code::S007);
+    assert_eq!(wide.write(|d| tensor_scalar(&add, &Source::Apart(f.src()), d, &R)).err().unwrap().code(), Code::S007);
 }
 
 /// Runs in place: the source is the destination itself.
-fn in_place(bytes: &mut [u8], dtype: Dtype, nums: &[u32], f: impl FnOnce(&Src, &Dst)) {
-    let pattern = Pattern::dense(dtype, nums).unwrap();
-    let (ptr, len) = (bytes.as_mut_ptr(), bytes.len());
-    // SAFETY: both views address the identical elements, and element-wise kernels read each before they write it.
-    let (src, dst) =
-        unsafe { (Src::from_raw(ptr, len, pattern.clone()).unwrap(), Dst::from_raw(ptr, len, pattern).unwrap()) };
-    f(&src, &dst);
+fn in_place(bytes: &mut [u8], dtype: Dtype, nums: &[u32], f: impl FnOnce(&Source, &mut Dst)) {
+    f(&Source::Same, &mut Dst::new(bytes, keep(Pattern::dense(dtype, nums).unwrap())).unwrap());
 }
 
 #[test]
@@ -268,38 +322,35 @@ fn in_place_operands_give_the_same_bits() {
         let b = Tensor::f32(&nums, &Rng(8).floats(4500));
         let p = TensorScalar { reverse1: true, ..ts(AluOp::Mult, 1.5, AluOp::Subtract, 3.25) };
         let mut expected = Tensor::zeros(dtype, &nums);
-        expected.write(|d| tensor_scalar(&p, &a.src(), d, &R)).unwrap();
+        expected.write(|d| tensor_scalar(&p, &Source::Apart(a.src()), d, &R)).unwrap();
         let mut bytes = a.bytes.clone();
         in_place(&mut bytes, dtype, &nums, |s, d| tensor_scalar(&p, s, d, &R).unwrap());
         assert_eq!(bytes, expected.bytes, "{dtype}");
         for op in [AluOp::Subtract, AluOp::BitwiseXor] {
-            expected.write(|d| tensor_tensor(&tt(op), &a.src(), &b.src(), d, None, &R)).unwrap();
+            expected
+                .write(|d| tensor_tensor(&tt(op), &Source::Apart(a.src()), &Source::Apart(b.src()), d, None, &R))
+                .unwrap();
             let mut bytes = a.bytes.clone();
-            in_place(&mut bytes, dtype, &nums, |s, d| tensor_tensor(&tt(op), s, &b.src(), d, None, &R).unwrap());
+            in_place(&mut bytes, dtype, &nums, |s, d| {
+                tensor_tensor(&tt(op), s, &Source::Apart(b.src()), d, None, &R).unwrap()
+            });
             assert_eq!(bytes, expected.bytes, "left operand, {dtype}");
-            expected.write(|d| tensor_tensor(&tt(op), &b.src(), &a.src(), d, None, &R)).unwrap();
+            expected
+                .write(|d| tensor_tensor(&tt(op), &Source::Apart(b.src()), &Source::Apart(a.src()), d, None, &R))
+                .unwrap();
             let mut bytes = a.bytes.clone();
-            in_place(&mut bytes, dtype, &nums, |s, d| tensor_tensor(&tt(op), &b.src(), s, d, None, &R).unwrap());
+            in_place(&mut bytes, dtype, &nums, |s, d| {
+                tensor_tensor(&tt(op), &Source::Apart(b.src()), s, d, None, &R).unwrap()
+            });
             assert_eq!(bytes, expected.bytes, "right operand, {dtype}");
-            expected.write(|d| tensor_tensor(&tt(op), &a.src(), &a.src(), d, None, &R)).unwrap();
+            expected
+                .write(|d| tensor_tensor(&tt(op), &Source::Apart(a.src()), &Source::Apart(a.src()), d, None, &R))
+                .unwrap();
             let mut bytes = a.bytes.clone();
             in_place(&mut bytes, dtype, &nums, |s, d| tensor_tensor(&tt(op), s, s, d, None, &R).unwrap());
             assert_eq!(bytes, expected.bytes, "both, {dtype}");
         }
     }
-    // The same memory under another dtype of the same size.
-    let a = Tensor::i32(&nums, &(0..4500).map(|k| k * 77_777 - 90_000_000).collect::<Vec<_>>());
-    let p = ts(AluOp::Mult, 0.5, AluOp::Bypass, 0.0);
-    let mut expected = Tensor::zeros(Dtype::Float32, &nums);
-    expected.write(|d| tensor_scalar(&p, &a.src(), d, &R)).unwrap();
-    let mut bytes = a.bytes.clone();
-    let (ptr, len) = (bytes.as_mut_ptr(), bytes.len());
-    // SAFETY: as in `in_place`.
-    let (src, dst) = unsafe {
-        (Src::from_raw(ptr, len, a.pattern()).unwrap(), Dst::from_raw(ptr, len, expected.pattern()).unwrap())
-    };
-    tensor_scalar(&p, &src, &dst, &R).unwrap();
-    assert_eq!(bytes, expected.bytes);
 }
 
 #[test]
@@ -309,11 +360,11 @@ fn fault_67_comparisons_with_nan_are_false() {
     for (op, expected) in
         [(AluOp::IsLt, [0, 1]), (AluOp::IsGe, [0, 0]), (AluOp::NotEqual, [1, 1]), (AluOp::IsEqual, [0, 0])]
     {
-        y.write(|d| tensor_scalar(&ts(op, 1.0, AluOp::Bypass, 0.0), &x.src(), d, &R)).unwrap();
+        y.write(|d| tensor_scalar(&ts(op, 1.0, AluOp::Bypass, 0.0), &Source::Apart(x.src()), d, &R)).unwrap();
         assert_eq!(y.bytes, expected, "{op}");
     }
     // !false: the negation of the comparison.
-    y.write(|d| tensor_scalar(&ts(AluOp::IsLt, 1.0, AluOp::IsEqual, 0.0), &x.src(), d, &R)).unwrap();
+    y.write(|d| tensor_scalar(&ts(AluOp::IsLt, 1.0, AluOp::IsEqual, 0.0), &Source::Apart(x.src()), d, &R)).unwrap();
     assert_eq!(y.bytes, [1, 0]);
 }
 
@@ -324,18 +375,19 @@ fn fault_69_byte_offsets_and_the_sum_past_the_largest_fp8() {
         let pattern =
             Pattern::new(Dtype::Uint8, offset, &[Pair { stride: 20, num: 2 }, Pair { stride: 1, num: 16 }]).unwrap();
         let mut y = Tensor::zeros(Dtype::Uint8, &[2, 16]);
-        let src = Src::new(&bytes, pattern).unwrap();
-        y.write(|d| tensor_scalar(&ts(AluOp::Add, 100.0, AluOp::Bypass, 0.0), &src, d, &R)).unwrap();
+        let src = Src::new(&bytes, keep(pattern)).unwrap();
+        y.write(|d| tensor_scalar(&ts(AluOp::Add, 100.0, AluOp::Bypass, 0.0), &Source::Apart(src), d, &R)).unwrap();
         let expected: Vec<u8> = (0..32).map(|k| 100 + offset as u8 + 20 * (k / 16) + k % 16).collect();
         assert_eq!(y.bytes, expected);
     }
     let (a, b) =
         (Tensor::of(Dtype::Float8E4m3fn, &[1, 1], &[448.0]), Tensor::of(Dtype::Float8E4m3fn, &[1, 1], &[18.0]));
     let mut y = Tensor::zeros(Dtype::Float8E4m3fn, &[1, 1]);
-    y.write(|d| tensor_tensor(&tt(AluOp::Add), &a.src(), &b.src(), d, None, &R)).unwrap();
+    y.write(|d| tensor_tensor(&tt(AluOp::Add), &Source::Apart(a.src()), &Source::Apart(b.src()), d, None, &R)).unwrap();
     assert_eq!(y.bytes, [0x7E], "466 rounds past the largest value and saturates");
     let open = Profile { fp8_saturate: false, ..R };
-    y.write(|d| tensor_tensor(&tt(AluOp::Add), &a.src(), &b.src(), d, None, &open)).unwrap();
+    y.write(|d| tensor_tensor(&tt(AluOp::Add), &Source::Apart(a.src()), &Source::Apart(b.src()), d, None, &open))
+        .unwrap();
     assert_eq!(y.bytes, [0x7F], "NaN without saturation");
 }
 
@@ -351,17 +403,18 @@ fn dense_lanes_that_are_joined_give_the_values_of_a_plain_loop_in_place_too() {
         for threads in [1, 2, 5] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut z = Tensor::zeros(Dtype::Float32, &[lanes, n]);
-            pool.install(|| z.write(|d| tensor_tensor(&p, &x.src(), &y.src(), d, None, &R)).map(|_| ())).unwrap();
+            pool.install(|| {
+                z.write(|d| tensor_tensor(&p, &Source::Apart(x.src()), &Source::Apart(y.src()), d, None, &R))
+                    .map(|_| ())
+            })
+            .unwrap();
             assert_eq!(z.bits(), expected, "{lanes} x {n}");
             // The destination is the first operand.
             let mut w = Tensor::f32(&[lanes, n], &a);
-            let pattern = w.pattern();
-            let (ptr, len) = (w.bytes.as_mut_ptr(), w.bytes.len());
-            // SAFETY: the two views are identical element by element, and `w` outlives them.
-            let (s, d) = unsafe {
-                (Src::from_raw(ptr, len, pattern.clone()).unwrap(), Dst::from_raw(ptr, len, pattern).unwrap())
-            };
-            pool.install(|| tensor_tensor(&p, &s, &y.src(), &d, None, &R)).unwrap();
+            pool.install(|| {
+                w.write(|d| tensor_tensor(&p, &Source::Same, &Source::Apart(y.src()), d, None, &R)).map(|_| ())
+            })
+            .unwrap();
             assert_eq!(w.bits(), expected, "{lanes} x {n} in place");
         }
     }

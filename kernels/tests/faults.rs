@@ -1,7 +1,7 @@
 //! Whole kinds of faults that programs like this one have had, across kernels; single kernels have theirs next to them.
 
 mod views;
-use birsim_kernels::access::{Imm, Input};
+use birsim_kernels::access::{Imm, Input, Source};
 use birsim_kernels::accumulate::{Accumulator, EngineAccumulationType as Cmd, Epilogue};
 use birsim_kernels::alu::{AluOp, float_op};
 use birsim_kernels::cast::MemoryReductionOp;
@@ -36,7 +36,7 @@ fn fault_39_transposes_of_two_three_and_four_dimensions_are_legal() {
                     let shape = [vec![rows as u32], unit, vec![cols as u32]].concat();
                     let x = Tensor { dtype, shape, bytes: bytes.clone() };
                     let mut y = Tensor::filled(dtype, &[cols as u32, rows as u32], 0xEE);
-                    transpose(TransposeOps::Xzyw, &x.src(), &y.dst(), &P).unwrap();
+                    transpose(TransposeOps::Xzyw, &x.src(), &mut y.dst(), &P).unwrap();
                     for k in 0..n {
                         let (r, c) = (k / cols, k % cols);
                         let to = (c * rows + r) * size;
@@ -55,9 +55,9 @@ fn fault_49_float_to_int_is_the_same_on_every_path() {
     let one = Tensor::f32(&[1, 1], &[1.0]);
     let index = Tensor::i32(&[1, 11], &std::array::from_fn::<i32, 11, _>(|k| k as i32));
     for to in [Dtype::Int8, Dtype::Uint8, Dtype::Int16, Dtype::Uint16, Dtype::Int32, Dtype::Uint32, Dtype::Int64] {
-        let run = |f: &dyn Fn(&birsim_kernels::access::Dst) -> birsim_kernels::Result<()>| {
+        let run = |f: &dyn Fn(&mut birsim_kernels::access::Dst) -> birsim_kernels::Result<()>| {
             let mut y = Tensor::filled(to, &[1, 11], 0xEE);
-            f(&y.dst()).unwrap();
+            f(&mut y.dst()).unwrap();
             y.bytes
         };
         let want = run(&|d| copy(&x.src(), d, &P));
@@ -81,9 +81,9 @@ fn fault_49_float_to_int_is_the_same_on_every_path() {
             run(&|d| transpose(TransposeOps::None, &x.src(), d, &P)),
             run(&|d| replicate(&x.src(), d, &P)),
             run(&|d| gather(&x.src(), &index.src(), d, &P)),
-            run(&|d| tensor_scalar(&scalar(AluOp::Bypass, 0.0), &x.src(), d, &P)),
-            run(&|d| tensor_scalar_ptr(&ptr, &x.src(), Some(&ones), None, d, None, &P)),
-            run(&|d| select(&yes.src(), &Input::View(x.src()), &Input::Imm(Imm::f32(9.0)), d, &P)),
+            run(&|d| tensor_scalar(&scalar(AluOp::Bypass, 0.0), &Source::Apart(x.src()), d, &P)),
+            run(&|d| tensor_scalar_ptr(&ptr, &Source::Apart(x.src()), Some(&ones), None, d, None, &P)),
+            run(&|d| select(&yes.src(), Some(&Input::View(x.src())), Some(&Input::Imm(Imm::f32(9.0))), d, &P)),
             run(&|d| affine_select(&keep, &x.src(), d, &P)),
         ];
         for (k, got) in paths.iter().enumerate() {
@@ -117,9 +117,16 @@ fn fault_53_no_operation_changes_its_operands() {
         for op in AluOp::ALL {
             let mut y = Tensor::filled(dtype, &[2, n], 0);
             let form = TensorTensor { op: *op, on_pool: false };
-            let _ = tensor_tensor(&form, &a.src(), &b.src(), &y.dst(), None, &Profile::device());
+            let _ = tensor_tensor(
+                &form,
+                &Source::Apart(a.src()),
+                &Source::Apart(b.src()),
+                &mut y.dst(),
+                None,
+                &Profile::device(),
+            );
             let form = TensorScalar { op0: *op, const0: 3.0, reverse0: true, op1: *op, const1: 2.0, reverse1: false };
-            let _ = tensor_scalar(&form, &a.src(), &y.dst(), &Profile::device());
+            let _ = tensor_scalar(&form, &Source::Apart(a.src()), &mut y.dst(), &Profile::device());
             let mut r = Tensor::filled(dtype, &[2, 1], 0);
             let form = TensorReduce {
                 op: *op,
@@ -129,7 +136,7 @@ fn fault_53_no_operation_changes_its_operands() {
                 accumulate: None,
                 on_pool: false,
             };
-            let _ = tensor_reduce(&form, &a.src(), &r.dst(), &Profile::device());
+            let _ = tensor_reduce(&form, &a.src(), &mut r.dst(), &Profile::device());
             assert!(a == before && b == before, "{op} {dtype}");
         }
     }
@@ -137,7 +144,7 @@ fn fault_53_no_operation_changes_its_operands() {
     let pred = Tensor::of(Dtype::Uint8, &[1, 4], &[0u8, 1, 2, 255]);
     let mut y = Tensor::i32(&[1, 4], &[0; 4]);
     let form = CopyPredicated { reverse_pred: false, on_false: None, epilogue: None };
-    copy_predicated(&form, &pred.src(), &Input::Imm(Imm::i32(1)), &y.dst(), &P).unwrap();
+    copy_predicated(&form, &pred.src(), &Input::Imm(Imm::i32(1)), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<i32>(), [0, 1, 1, 1]);
 }
 
@@ -159,13 +166,13 @@ fn fault_55_masked_lanes_never_reach_a_reduction() {
         let mut y = Tensor::f32(&[1, 4], &[0.0; 4]);
         let on_false = Some(Input::Imm(Imm::f32(2.0)));
         let form = CopyPredicated { reverse_pred: false, on_false, epilogue: epilogue() };
-        copy_predicated(&form, &pred.src(), &Input::View(x.src()), &y.dst(), &P).unwrap();
+        copy_predicated(&form, &pred.src(), &Input::View(x.src()), &mut y.dst(), &P).unwrap();
         assert_eq!((state.get(0), y.values::<f32>()), (want, vec![1.0, 2.0, 3.0, 2.0]), "{op}");
         // The other way round: the poison is the replaced value.
         let numbers = Tensor::f32(&[1, 4], &[1.0, 2.0, 3.0, 2.0]);
         let all = Tensor::of(Dtype::Uint8, &[1, 4], &[1u8; 4]);
         let form = CopyPredicated { reverse_pred: false, on_false: Some(Input::View(x.src())), epilogue: epilogue() };
-        copy_predicated(&form, &all.src(), &Input::View(numbers.src()), &y.dst(), &P).unwrap();
+        copy_predicated(&form, &all.src(), &Input::View(numbers.src()), &mut y.dst(), &P).unwrap();
         assert_eq!(state.get(0), want, "{op}");
         // RangeSelect: positions 0 and 2 are inside one after the other.
         for position in [0.0, 2.0] {
@@ -178,7 +185,7 @@ fn fault_55_masked_lanes_never_reach_a_reduction() {
                 epilogue: epilogue(),
             };
             let at = Input::Imm(Imm::f32(position));
-            range_select(&form, &x.src(), &at, &at, &y.dst(), &P).unwrap();
+            range_select(&form, &x.src(), &at, &at, &mut y.dst(), &P).unwrap();
             assert!(state.get(0).is_finite() && y.values::<f32>().iter().all(|v| v.is_finite()), "{op} {position}");
         }
     }
@@ -192,15 +199,15 @@ fn fault_59_reads_out_of_bounds_fail_or_skip_and_a_result_may_be_visited_again()
     let mut y = Tensor::f32(&[3, 2], &[7.0; 6]);
     let src = x.src_at(0, &[(2, 3), (1, 2)]);
     let whole = x.src();
-    let table = Table { whole: &whole, pattern: src.pattern(), address: 0, log: None };
+    let table = Table { whole: whole, pattern: src.pattern(), address: 0, log: None };
     let offset = |oob_is_err| VectorOffset { coefficient: 2, max_index: Some(4), oob_is_err };
-    let e = vector_gather(&offset(true), &i.src(), &table, MemoryReductionOp::Copy, &y.dst(), &P).unwrap_err();
+    let e = vector_gather(&offset(true), &i.src(), &table, MemoryReductionOp::Copy, &mut y.dst(), &P).unwrap_err();
     assert_eq!((e.code(), e.received_value()), (Code::S014, Some("index 4, bound 4")));
     let mut y = Tensor::f32(&[3, 2], &[7.0; 6]);
-    let skipped = vector_gather(&offset(false), &i.src(), &table, MemoryReductionOp::Copy, &y.dst(), &P).unwrap();
+    let skipped = vector_gather(&offset(false), &i.src(), &table, MemoryReductionOp::Copy, &mut y.dst(), &P).unwrap();
     assert_eq!((skipped, y.values::<f32>()), (1, vec![20.0, 21.0, 7.0, 7.0, 0.0, 1.0]));
     // The second visit finds what the first one left.
-    vector_gather(&offset(false), &i.src(), &table, MemoryReductionOp::Add, &y.dst(), &P).unwrap();
+    vector_gather(&offset(false), &i.src(), &table, MemoryReductionOp::Add, &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), [40.0, 42.0, 7.0, 7.0, 0.0, 2.0]);
 }
 
@@ -218,7 +225,7 @@ fn fault_65_every_sum_runs_from_left_to_right() {
         accumulate: None,
         on_pool: false,
     };
-    tensor_reduce(&form, &x.src(), &y.dst(), &P).unwrap();
+    tensor_reduce(&form, &x.src(), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), [0.0]);
     let cache = TensorScalarCache {
         op0: AluOp::Bypass,
@@ -229,13 +236,14 @@ fn fault_65_every_sum_runs_from_left_to_right() {
         acc: Cmd::ZeroAccumulate,
     };
     let zero = Input::Imm(Imm::f32(0.0));
-    tensor_scalar_cache(&cache, &x.src(), Some(&zero), None, &y.dst(), &P).unwrap();
+    tensor_scalar_cache(&cache, &x.src(), Some(&zero), None, &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), [0.0]);
     let state = Accumulator::default();
     let epilogue = Epilogue { kind: Cmd::ZeroAccumulate, op: AluOp::Add, init: None, state: &state, profile: &P };
     let (zeros, mut z) = (Tensor::f32(&[1, 4], &[0.0; 4]), Tensor::f32(&[1, 4], &[0.0; 4]));
     let add = TensorTensor { op: AluOp::Add, on_pool: false };
-    tensor_tensor(&add, &x.src(), &zeros.src(), &z.dst(), Some(&epilogue), &P).unwrap();
+    tensor_tensor(&add, &Source::Apart(x.src()), &Source::Apart(zeros.src()), &mut z.dst(), Some(&epilogue), &P)
+        .unwrap();
     assert_eq!(state.get(0), 0.0);
     // A product sums over k in ascending order.
     let column = Tensor::f32(&[4, 1], &row);
@@ -276,9 +284,9 @@ fn int32_0x01000001_survives_every_copy() {
     // One more than float32 can hold at this size.
     let v = 0x0100_0001;
     let x = Tensor::i32(&[32, 32], &[v; 1024]);
-    let check = |name: &str, f: &dyn Fn(&birsim_kernels::access::Dst) -> birsim_kernels::Result<()>| {
+    let check = |name: &str, f: &dyn Fn(&mut birsim_kernels::access::Dst) -> birsim_kernels::Result<()>| {
         let mut y = Tensor::i32(&[32, 32], &[0; 1024]);
-        f(&y.dst()).unwrap();
+        f(&mut y.dst()).unwrap();
         assert_eq!(y.values::<i32>(), [v; 1024], "{name}");
     };
     let yes = Tensor::of(Dtype::Uint8, &[32, 32], &[1u8; 1024]);
@@ -308,12 +316,12 @@ fn int32_0x01000001_survives_every_copy() {
     check("accumulate add", &|d| accumulate_copy(MemoryReductionOp::Add, &x.src(), d, &P));
     check("shuffle", &|d| stream_shuffle(&std::array::from_fn::<u8, 32, _>(|k| k as u8), &x.src(), d));
     check("stream transpose", &|d| stream_transpose(&x.src(), d));
-    check("select", &|d| select(&yes.src(), &Input::View(x.src()), &number(0.0), d, &P));
+    check("select", &|d| select(&yes.src(), Some(&Input::View(x.src())), Some(&number(0.0)), d, &P));
     check("predicated", &|d| copy_predicated(&predicated, &yes.src(), &Input::View(x.src()), d, &P));
     check("affine select", &|d| affine_select(&affine, &x.src(), d, &P));
     check("range select", &|d| range_select(&range, &x.src(), &number(0.0), &number(99.0), d, &P));
     check("gather", &|d| gather(&x.src(), &columns.src(), d, &P));
     check("indirect load", &|d| load(&(&x.src()).into(), &rows.src(), d, &P));
-    check("indirect save", &|d| save(&x.src(), &rows.src(), &d.into(), &P));
+    check("indirect save", &|d| save(&x.src(), &rows.src(), &mut d.reborrow().into(), &P));
     check("gathered ranks", &|d| all_gather(CollectiveDimension::Partition, &[x.src()], d, &P));
 }

@@ -20,13 +20,13 @@ fn d12_an_index_counts_steps_of_the_final_dimension() {
     let x = Tensor::f32(&[50, 1], &(0..50).map(|i| i as f32).collect::<Vec<_>>());
     let i = Tensor::i32(&[2, 3], &[49, 0, 7, 7, 1, 2]);
     let mut y = Tensor::filled(Dtype::Float32, &[2, 3], 0);
-    load(&(&x.src()).into(), &i.src(), &y.dst(), &P).unwrap();
+    load(&(&x.src()).into(), &i.src(), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), [49., 0., 7., 7., 1., 2.]);
     // Every second element of the table counts; entries of two neighbours.
     let src = x.src_at(10, &[(1, 1), (2, 20)]);
     let i = Tensor::i32(&[2, 1], &[3, 18]);
     let mut y = Tensor::filled(Dtype::Float32, &[2, 2], 0);
-    load(&(&src).into(), &i.src(), &y.dst(), &P).unwrap();
+    load(&(&src).into(), &i.src(), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), [16., 17., 46., 47.]);
 }
 
@@ -40,13 +40,13 @@ fn every_narrow_index_dtype_reads_alike() {
         Tensor::of(Dtype::Uint16, &[3], &[299u16, 0, 130]),
     ] {
         let mut y = Tensor::filled(Dtype::Float32, &[3], 0);
-        load(&(&x.src()).into(), &i.src(), &y.dst(), &P).unwrap();
+        load(&(&x.src()).into(), &i.src(), &mut y.dst(), &P).unwrap();
         assert_eq!(y.values::<f32>(), want, "{}", i.dtype);
     }
     for dtype in [Dtype::Uint8, Dtype::Int16, Dtype::Float32, Dtype::Bfloat16] {
         let i = Tensor::filled(dtype, &[3], 0);
         let mut y = Tensor::filled(Dtype::Float32, &[3], 0);
-        let e = load(&(&x.src()).into(), &i.src(), &y.dst(), &P).unwrap_err();
+        let e = load(&(&x.src()).into(), &i.src(), &mut y.dst(), &P).unwrap_err();
         assert_eq!(e.code(), Code::S007, "{dtype}");
     }
 }
@@ -59,11 +59,11 @@ fn fault_35_wide_indices_are_biased_byte_addresses() {
     let mut y = Tensor::f32(&[4], &[7.; 4]);
     let src = x.src();
     let t = Table { address: 4096, ..(&src).into() };
-    load(&t, &i.src(), &y.dst(), &P).unwrap();
+    load(&t, &i.src(), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), [5., 0., 7., 9.]);
     // Small numbers are addresses below the table, not indices.
     let i = Tensor::of(Dtype::Uint64, &[4], &[5u64, 0, 5, 0]);
-    assert_eq!(load(&t, &i.src(), &y.dst(), &P).unwrap_err().code(), Code::S014);
+    assert_eq!(load(&t, &i.src(), &mut y.dst(), &P).unwrap_err().code(), Code::S014);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn d13_a_narrow_minus_one_is_out_of_range() {
     let x = table(1, 10);
     let i = Tensor::i32(&[2], &[3, -1]);
     let mut y = Tensor::f32(&[2], &[7.; 2]);
-    let e = load(&(&x.src()).into(), &i.src(), &y.dst(), &P).unwrap_err();
+    let e = load(&(&x.src()).into(), &i.src(), &mut y.dst(), &P).unwrap_err();
     assert_eq!((e.code(), e.received_value()), (Code::S014, Some("index 4294967295, bound 10")));
 }
 
@@ -80,12 +80,12 @@ fn fault_31_errors_print_index_and_bound() {
     let x = table(1, 128);
     let mut y = Tensor::f32(&[4], &[0.; 4]);
     let i = Tensor::of(Dtype::Uint32, &[4], &[0, 127, 128, u32::MAX]);
-    let e = load(&(&x.src()).into(), &i.src(), &y.dst(), &P).unwrap_err();
+    let e = load(&(&x.src()).into(), &i.src(), &mut y.dst(), &P).unwrap_err();
     assert_eq!((e.code(), e.received_value()), (Code::S014, Some("index 128, bound 128")));
     assert!(e.what().contains("slot 2"));
     let data = y.clone();
     let mut z = x.clone();
-    let e = save(&data.src(), &i.src(), &(&z.dst()).into(), &P).unwrap_err();
+    let e = save(&data.src(), &i.src(), &mut z.dst().into(), &P).unwrap_err();
     assert_eq!(e.received_value(), Some("index 128, bound 128"));
 }
 
@@ -94,10 +94,10 @@ fn a_load_writes_dense_rows_only() {
     let x = table(1, 10);
     let i = Tensor::i32(&[2], &[3, 1]);
     let mut y = Tensor::f32(&[4], &[0.; 4]);
-    let e = load(&(&x.src()).into(), &i.src(), &y.dst_at(0, &[(1, 1), (2, 2)]), &P).unwrap_err();
+    let e = load(&(&x.src()).into(), &i.src(), &mut y.dst_at(0, &[(1, 1), (2, 2)]), &P).unwrap_err();
     assert_eq!(e.code(), Code::S008);
     let three = Tensor::i32(&[3], &[0; 3]);
-    let e = load(&(&x.src()).into(), &three.src(), &y.dst(), &P).unwrap_err();
+    let e = load(&(&x.src()).into(), &three.src(), &mut y.dst(), &P).unwrap_err();
     assert_eq!(e.code(), Code::S002);
 }
 
@@ -111,20 +111,20 @@ fn fault_52_duplicates_accumulate_and_the_last_writer_wins() {
         AluOp::Add,
         &ones.src(),
         &[idx.src()],
-        &(&t.dst_at(0, &[(3, 1), (1, 3)])).into(),
+        &mut t.dst_at(0, &[(3, 1), (1, 3)]).into(),
         &P,
     )
     .unwrap();
     assert_eq!(t.values::<f32>(), [3., 1., 2.]);
     let data = Tensor::f32(&[6], &[1., 2., 3., 4., 5., 6.]);
-    save(&data.src(), &idx.src(), &(&t.dst()).into(), &P).unwrap();
+    save(&data.src(), &idx.src(), &mut t.dst().into(), &P).unwrap();
     assert_eq!(t.values::<f32>(), [4., 3., 6.]);
     // bfloat16 sums stall where one more unit rounds away.
     let idx = Tensor::i32(&[300], &[0; 300]);
     let ones = Tensor::of(Dtype::Bfloat16, &[300], &[0x3F80u16; 300]);
     let mut t = Tensor::filled(Dtype::Bfloat16, &[1], 0);
     let p = SaveAccumulate { num_indices: 300, entry_step_elements: 1, op: AluOp::Add };
-    save_accumulate(&p, &ones.src(), &idx.src(), &(&t.dst()).into(), &P).unwrap();
+    save_accumulate(&p, &ones.src(), &idx.src(), &mut t.dst().into(), &P).unwrap();
     assert_eq!(t.values::<u16>(), [0x4380]);
 }
 
@@ -133,7 +133,7 @@ fn sums_are_rounded_one_after_the_other() {
     let idx = Tensor::i32(&[4], &[0; 4]);
     let data = Tensor::f32(&[4], &[16777216., 1., 1., -16777216.]);
     let mut t = Tensor::f32(&[1], &[0.]);
-    generic_save(&[IndirectDim::X], AluOp::Add, &data.src(), &[idx.src()], &(&t.dst()).into(), &P).unwrap();
+    generic_save(&[IndirectDim::X], AluOp::Add, &data.src(), &[idx.src()], &mut t.dst().into(), &P).unwrap();
     assert_eq!(t.values::<f32>(), [0.]);
 }
 
@@ -143,17 +143,17 @@ fn save_accumulate_moves_entries_and_skips_padding() {
     let idx = Tensor::i32(&[4], &[2, 0, 2, 99]);
     let mut t = Tensor::i32(&[3, 4], &[0; 12]);
     let p = SaveAccumulate { num_indices: 3, entry_step_elements: 4, op: AluOp::Add };
-    save_accumulate(&p, &values.src(), &idx.src(), &(&t.dst()).into(), &P).unwrap();
+    save_accumulate(&p, &values.src(), &idx.src(), &mut t.dst().into(), &P).unwrap();
     assert_eq!(t.values::<i32>(), [3, 4, 0, 0, 0, 0, 0, 0, 6, 8, 0, 0]);
     let more = SaveAccumulate { num_indices: 5, ..p.clone() };
-    let e = save_accumulate(&more, &values.src(), &idx.src(), &(&t.dst()).into(), &P).unwrap_err();
+    let e = save_accumulate(&more, &values.src(), &idx.src(), &mut t.dst().into(), &P).unwrap_err();
     assert_eq!(e.code(), Code::S008);
     let all = SaveAccumulate { num_indices: 4, ..p.clone() };
-    let e = save_accumulate(&all, &values.src(), &idx.src(), &(&t.dst()).into(), &P).unwrap_err();
+    let e = save_accumulate(&all, &values.src(), &idx.src(), &mut t.dst().into(), &P).unwrap_err();
     assert_eq!(e.received_value(), Some("index 99, bound 3"));
     for op in [AluOp::Max, AluOp::Min, AluOp::Mult] {
         let bad = SaveAccumulate { op, ..p.clone() };
-        let e = save_accumulate(&bad, &values.src(), &idx.src(), &(&t.dst()).into(), &P).unwrap_err();
+        let e = save_accumulate(&bad, &values.src(), &idx.src(), &mut t.dst().into(), &P).unwrap_err();
         assert_eq!(e.code(), Code::S006);
     }
 }
@@ -164,10 +164,10 @@ fn only_eight_dtypes_accumulate() {
     for dtype in Dtype::ALL {
         let data = Tensor::filled(*dtype, &[1], 0);
         let mut t = Tensor::filled(*dtype, &[1], 0);
-        let got = generic_save(&[IndirectDim::X], AluOp::Add, &data.src(), &[idx.src()], &(&t.dst()).into(), &P)
+        let got = generic_save(&[IndirectDim::X], AluOp::Add, &data.src(), &[idx.src()], &mut t.dst().into(), &P)
             .map_err(|e| e.code());
         assert_eq!(got, if dtype.is_reducible() { Ok(()) } else { Err(Code::S007) }, "{dtype}");
-        generic_save(&[IndirectDim::X], AluOp::Bypass, &data.src(), &[idx.src()], &(&t.dst()).into(), &P).unwrap();
+        generic_save(&[IndirectDim::X], AluOp::Bypass, &data.src(), &[idx.src()], &mut t.dst().into(), &P).unwrap();
     }
 }
 
@@ -178,16 +178,16 @@ fn generic_axes_add_up_their_offsets() {
     let (w, c) = (Tensor::i32(&[3], &[5, 0, 2]), Tensor::i32(&[3], &[4, 1, 0]));
     let mut y = Tensor::f32(&[3], &[0.; 3]);
     let dims = [IndirectDim::W, IndirectDim::X];
-    generic_load(&dims, &(&src).into(), &[w.src(), c.src()], &y.dst(), &P).unwrap();
+    generic_load(&dims, &(&src).into(), &[w.src(), c.src()], &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), [504., 1., 200.]);
     // One axis only: whole rows move.
     let mut rows = Tensor::f32(&[3, 5], &[0.; 15]);
-    generic_load(&dims[..1], &(&src).into(), &[w.src()], &rows.dst(), &P).unwrap();
+    generic_load(&dims[..1], &(&src).into(), &[w.src()], &mut rows.dst(), &P).unwrap();
     assert_eq!(rows.values::<f32>()[..7], [500., 501., 502., 503., 504., 0., 1.]);
-    let e = generic_load(&dims, &(&src).into(), &[w.src()], &y.dst(), &P).unwrap_err();
+    let e = generic_load(&dims, &(&src).into(), &[w.src()], &mut y.dst(), &P).unwrap_err();
     assert_eq!(e.code(), Code::S008);
     let bad = Tensor::i32(&[3], &[5, 6, 0]);
-    let e = generic_load(&dims[..1], &(&src).into(), &[bad.src()], &rows.dst(), &P).unwrap_err();
+    let e = generic_load(&dims[..1], &(&src).into(), &[bad.src()], &mut rows.dst(), &P).unwrap_err();
     assert_eq!(e.received_value(), Some("index 6, bound 6"));
 }
 
@@ -197,13 +197,13 @@ fn long_entries_and_casts_go_piece_by_piece() {
     let x = Tensor::f32(&[2, 3000], &values);
     let w = Tensor::i32(&[3], &[1, 0, 1]);
     let mut y = Tensor::filled(Dtype::Int32, &[3, 3000], 0);
-    generic_load(&[IndirectDim::W], &(&x.src()).into(), &[w.src()], &y.dst(), &P).unwrap();
+    generic_load(&[IndirectDim::W], &(&x.src()).into(), &[w.src()], &mut y.dst(), &P).unwrap();
     let got = y.values::<i32>();
     for (i, v) in got.iter().enumerate() {
         assert_eq!(*v, ([1, 0, 1][i / 3000] * 3000 + i % 3000) as i32, "element {i}");
     }
     let mut back = Tensor::filled(Dtype::Float32, &[2, 3000], 0);
-    generic_save(&[IndirectDim::W], AluOp::Add, &y.src(), &[w.src()], &(&back.dst()).into(), &P).unwrap();
+    generic_save(&[IndirectDim::W], AluOp::Add, &y.src(), &[w.src()], &mut back.dst().into(), &P).unwrap();
     for (i, v) in back.values::<f32>().iter().enumerate() {
         assert_eq!(*v, if i < 3000 { i as f32 } else { 2. * i as f32 });
     }
@@ -219,21 +219,21 @@ fn fault_13_rows_out_of_bounds_leave_the_destination() {
     let whole = x.src();
     let i = Tensor::i32(&[4], &[3, 4, 0, -1]);
     let pattern = rows_of(&x, 4);
-    let t = Table { whole: &whole, pattern: &pattern, address: 0, log: None };
+    let t = Table { whole: whole, pattern: &pattern, address: 0, log: None };
     let p = VectorOffset { coefficient: 3, max_index: Some(4), oob_is_err: false };
     let mut y = Tensor::f32(&[4, 3], &[7.; 12]);
-    let skipped = vector_gather(&p, &i.src(), &t, Op::Copy, &y.dst(), &P).unwrap();
+    let skipped = vector_gather(&p, &i.src(), &t, Op::Copy, &mut y.dst(), &P).unwrap();
     assert_eq!(skipped, 2);
     assert_eq!(y.values::<f32>(), [300., 301., 302., 7., 7., 7., 0., 1., 2., 7., 7., 7.]);
     let strict = VectorOffset { oob_is_err: true, ..p };
-    let e = vector_gather(&strict, &i.src(), &t, Op::Copy, &y.dst(), &P).unwrap_err();
+    let e = vector_gather(&strict, &i.src(), &t, Op::Copy, &mut y.dst(), &P).unwrap_err();
     assert_eq!(e.received_value(), Some("index 4, bound 4"));
     vector_gather(
         &VectorOffset { max_index: None, oob_is_err: false, coefficient: 3 },
         &i.src(),
         &t,
         Op::Add,
-        &y.dst(),
+        &mut y.dst(),
         &P,
     )
     .unwrap();
@@ -250,14 +250,14 @@ fn vector_scatter_serves_duplicates_in_order() {
         let whole = t.dst();
         // Rows with a gap: the inner step of the pattern counts.
         let pattern = strided(Dtype::Float32, 0, &[(3, 3), (2, 2)]);
-        let table = Table { whole: &whole, pattern: &pattern, address: 0, log: None };
-        assert_eq!(vector_scatter(&p, &data.src(), &i.src(), &table, op, &P).unwrap(), 1);
+        let mut table = Table { whole, pattern: &pattern, address: 0, log: None };
+        assert_eq!(vector_scatter(&p, &data.src(), &i.src(), &mut table, op, &P).unwrap(), 1);
         assert_eq!(t.values::<f32>()[6..9], want);
     }
     let whole = t.dst();
     let pattern = strided(Dtype::Float32, 0, &[(3, 2), (1, 3)]);
-    let table = Table { whole: &whole, pattern: &pattern, address: 0, log: None };
-    assert_eq!(vector_scatter(&p, &data.src(), &i.src(), &table, Op::Copy, &P).unwrap_err().code(), Code::S002);
+    let mut table = Table { whole, pattern: &pattern, address: 0, log: None };
+    assert_eq!(vector_scatter(&p, &data.src(), &i.src(), &mut table, Op::Copy, &P).unwrap_err().code(), Code::S002);
 }
 
 #[test]
@@ -266,11 +266,11 @@ fn d22_tolerant_copies_skip_elements_outside() {
     let mut y = Tensor::f32(&[6], &[7.; 6]);
     let (a, whole) = (x.src(), y.dst());
     let (from, to) = (strided(Dtype::Float32, 4, &[(1, 1), (1, 4)]), strided(Dtype::Float32, -1, &[(1, 1), (1, 4)]));
-    let (s, d) = (
-        Table { whole: &a, pattern: &from, address: 0, log: None },
-        Table { whole: &whole, pattern: &to, address: 0, log: None },
+    let (s, mut d) = (
+        Table { whole: a, pattern: &from, address: 0, log: None },
+        Table { whole: whole, pattern: &to, address: 0, log: None },
     );
-    assert_eq!(copy_in_bounds(&s, &d, &P).unwrap(), 3);
+    assert_eq!(copy_in_bounds(&s, &mut d, &P).unwrap(), 3);
     assert_eq!(y.values::<f32>(), [5., 7., 7., 7., 7., 7.]);
 }
 
@@ -286,7 +286,7 @@ fn indirect_copy_shares_indices_in_groups_of_sixteen() {
     }
     let i = Tensor::of(Dtype::Uint16, &[32, 2], &index);
     let mut y = Tensor::filled(Dtype::Uint16, &[32, 40], 0);
-    indirect_copy(20, &x.src(), &i.src(), &y.dst()).unwrap();
+    indirect_copy(20, &x.src(), &i.src(), &mut y.dst()).unwrap();
     let got = y.values::<u16>();
     for p in 0..32 {
         for k in 0..20 {
@@ -304,12 +304,12 @@ fn indirect_copy_checks_its_operands() {
     let mut i = Tensor::filled(Dtype::Uint16, &[16, 1], 0);
     i.bytes[6] = 8;
     let mut y = Tensor::filled(Dtype::Uint16, &[16, 16], 0);
-    let e = indirect_copy(16, &x.src(), &i.src(), &y.dst()).unwrap_err();
+    let e = indirect_copy(16, &x.src(), &i.src(), &mut y.dst()).unwrap_err();
     assert_eq!((e.code(), e.received_value()), (Code::S014, Some("index 8, bound 8")));
-    assert_eq!(indirect_copy(17, &x.src(), &i.src(), &y.dst()).unwrap_err().code(), Code::S008);
-    assert_eq!(indirect_copy(u64::MAX, &x.src(), &i.src(), &y.dst()).unwrap_err().code(), Code::S008);
-    assert_eq!(indirect_copy(0, &x.src(), &i.src(), &y.dst()).unwrap_err().code(), Code::S002);
-    assert_eq!(indirect_copy(3, &x.src(), &i.src(), &y.dst()).unwrap_err().code(), Code::S002);
+    assert_eq!(indirect_copy(17, &x.src(), &i.src(), &mut y.dst()).unwrap_err().code(), Code::S008);
+    assert_eq!(indirect_copy(u64::MAX, &x.src(), &i.src(), &mut y.dst()).unwrap_err().code(), Code::S008);
+    assert_eq!(indirect_copy(0, &x.src(), &i.src(), &mut y.dst()).unwrap_err().code(), Code::S002);
+    assert_eq!(indirect_copy(3, &x.src(), &i.src(), &mut y.dst()).unwrap_err().code(), Code::S002);
     let wrong = Tensor::filled(Dtype::Int32, &[16, 1], 0);
-    assert_eq!(indirect_copy(16, &x.src(), &wrong.src(), &y.dst()).unwrap_err().code(), Code::S007);
+    assert_eq!(indirect_copy(16, &x.src(), &wrong.src(), &mut y.dst()).unwrap_err().code(), Code::S007);
 }

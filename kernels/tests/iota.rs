@@ -11,7 +11,7 @@ const P: Profile = Profile::reference();
 
 fn values(p: &Affine, lanes: u32, len: u32) -> Vec<i32> {
     let mut t = Tensor::filled(Dtype::Int32, &[lanes, len], 0);
-    iota(p, &t.dst(), &P).unwrap();
+    iota(p, &mut t.dst(), &P).unwrap();
     t.values()
 }
 
@@ -32,7 +32,8 @@ fn values_wrap_in_32_bits() {
 #[test]
 fn d24_the_channel_counts_from_the_first_partition_of_the_pattern() {
     let mut t = Tensor::filled(Dtype::Int32, &[4, 1], 0);
-    iota(&Affine { base: 0, pattern: &[(1, 1)], channel_multiplier: 5 }, &t.dst_at(2, &[(1, 2), (1, 1)]), &P).unwrap();
+    iota(&Affine { base: 0, pattern: &[(1, 1)], channel_multiplier: 5 }, &mut t.dst_at(2, &[(1, 2), (1, 1)]), &P)
+        .unwrap();
     assert_eq!(t.values::<i32>(), [0, 0, 0, 5]);
 }
 
@@ -62,20 +63,20 @@ fn pieces_longer_than_a_chunk_join_without_a_seam() {
 #[test]
 fn results_are_cast_to_the_destination() {
     let mut t = Tensor::filled(Dtype::Uint8, &[1, 5], 0);
-    iota(&Affine { base: -1, pattern: &[(100, 5)], channel_multiplier: 0 }, &t.dst(), &P).unwrap();
+    iota(&Affine { base: -1, pattern: &[(100, 5)], channel_multiplier: 0 }, &mut t.dst(), &P).unwrap();
     assert_eq!(t.bytes, [0, 99, 199, 255, 255]);
     let mut t = Tensor::filled(Dtype::Float32, &[1, 2], 0);
-    iota(&Affine { base: 16777217, pattern: &[(1, 2)], channel_multiplier: 0 }, &t.dst(), &P).unwrap();
+    iota(&Affine { base: 16777217, pattern: &[(1, 2)], channel_multiplier: 0 }, &mut t.dst(), &P).unwrap();
     assert_eq!(t.values::<f32>(), [16777216.0, 16777218.0]);
 }
 
 #[test]
 fn a_pattern_of_another_size_is_refused() {
     let mut t = Tensor::filled(Dtype::Int32, &[2, 3], 0);
-    let e = iota(&Affine { base: 0, pattern: &[(1, 4)], channel_multiplier: 0 }, &t.dst(), &P).unwrap_err();
+    let e = iota(&Affine { base: 0, pattern: &[(1, 4)], channel_multiplier: 0 }, &mut t.dst(), &P).unwrap_err();
     assert_eq!(e.code(), Code::S002);
     let long = [(0, u32::MAX); 8];
-    let e = iota(&Affine { base: 0, pattern: &long, channel_multiplier: 0 }, &t.dst(), &P).unwrap_err();
+    let e = iota(&Affine { base: 0, pattern: &long, channel_multiplier: 0 }, &mut t.dst(), &P).unwrap_err();
     assert_eq!(e.code(), Code::S002);
 }
 
@@ -83,7 +84,7 @@ fn selected(op: AluOp, fill_value: f32) -> Vec<f32> {
     let x = Tensor::f32(&[3, 3], &[1., 2., 3., 4., 5., 6., 7., 8., 9.]);
     let mut y = Tensor::filled(Dtype::Float32, &[3, 3], 0);
     let value = Affine { base: 0, pattern: &[(-1, 3)], channel_multiplier: 1 };
-    affine_select(&AffineSelect { value, compare_op: op, fill_value }, &x.src(), &y.dst(), &P).unwrap();
+    affine_select(&AffineSelect { value, compare_op: op, fill_value }, &x.src(), &mut y.dst(), &P).unwrap();
     y.values()
 }
 
@@ -110,7 +111,7 @@ fn affine_select_refuses_arithmetic() {
     let mut y = x.clone();
     let value = Affine { base: 0, pattern: &[(1, 1)], channel_multiplier: 0 };
     let p = AffineSelect { value, compare_op: AluOp::Add, fill_value: 0. };
-    assert_eq!(affine_select(&p, &x.src(), &y.dst(), &P).unwrap_err().code(), Code::S006);
+    assert_eq!(affine_select(&p, &x.src(), &mut y.dst(), &P).unwrap_err().code(), Code::S006);
 }
 
 #[test]
@@ -119,7 +120,7 @@ fn equal_dtypes_keep_the_bits_of_the_input() {
     let mut y = Tensor::filled(Dtype::Int32, &[1, 2], 0);
     let value = Affine { base: 0, pattern: &[(1, 2)], channel_multiplier: 0 };
     let p = AffineSelect { value, compare_op: AluOp::IsEqual, fill_value: 2.5 };
-    affine_select(&p, &x.src(), &y.dst(), &P).unwrap();
+    affine_select(&p, &x.src(), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<i32>(), [0x0100_0001, 2]);
 }
 
@@ -127,12 +128,12 @@ fn equal_dtypes_keep_the_bits_of_the_input() {
 fn sequence_bounds_frame_each_run() {
     let ids = Tensor::i32(&[1, 7], &[3, 3, 0, 5, 5, 5, 3]);
     let mut out = Tensor::filled(Dtype::Int32, &[1, 2, 7], 0);
-    sequence_bounds(&ids.src(), &out.dst(), &P).unwrap();
+    sequence_bounds(&ids.src(), &mut out.dst(), &P).unwrap();
     assert_eq!(out.values::<i32>(), [0, 0, 7, 3, 3, 3, 6, 2, 2, -1, 6, 6, 6, 7]);
     let ids = Tensor::f32(&[2, 2], &[1., 1., 0., 0.]);
     let mut out = Tensor::filled(Dtype::Float32, &[2, 4], 0);
-    sequence_bounds(&ids.src(), &out.dst(), &P).unwrap();
+    sequence_bounds(&ids.src(), &mut out.dst(), &P).unwrap();
     assert_eq!(out.values::<f32>(), [0., 0., 2., 2., 2., 2., -1., -1.]);
     let mut out = Tensor::filled(Dtype::Float32, &[2, 3], 0);
-    assert_eq!(sequence_bounds(&ids.src(), &out.dst(), &P).unwrap_err().code(), Code::S002);
+    assert_eq!(sequence_bounds(&ids.src(), &mut out.dst(), &P).unwrap_err().code(), Code::S002);
 }

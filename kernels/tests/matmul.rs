@@ -4,6 +4,11 @@ use birsim_kernels::access::{Dst, Pair, Pattern, Src};
 use birsim_kernels::matmul::*;
 use birsim_kernels::{Class, Code, Dtype, Profile, cast};
 
+/// A pattern that lives as long as the test.
+fn keep(pattern: Pattern) -> &'static Pattern {
+    Box::leak(Box::new(pattern))
+}
+
 /// Small deterministic generator: multiplies and xors, enough to vary bits.
 struct Rng(u64);
 
@@ -36,7 +41,7 @@ fn decode(dtype: Dtype, bytes: &[u8]) -> Vec<f32> {
 
 fn view(bytes: &[u8], dtype: Dtype, nums: &[u32]) -> Src<'static> {
     let bytes: &'static [u8] = bytes.to_vec().leak();
-    Src::new(bytes, Pattern::dense(dtype, nums).unwrap()).unwrap()
+    Src::new(bytes, keep(Pattern::dense(dtype, nums).unwrap())).unwrap()
 }
 
 fn floats(values: &[f32], nums: &[u32]) -> Src<'static> {
@@ -216,7 +221,7 @@ fn fault_11_a_convolution_window_is_gathered_in_pattern_order() {
         Pair { stride: 0, num: 2 },
     ];
     let pattern = Pattern::new(Dtype::Float32, (7 + 2) * 4, &pairs).unwrap();
-    let x = Src::new(&bytes, pattern).unwrap();
+    let x = Src::new(&bytes, keep(pattern)).unwrap();
     let w: Vec<f32> = (0..k * m).map(|i| i as f32 + 1.0).collect();
     let mut flat = Vec::new();
     for lane in 0..k {
@@ -246,9 +251,9 @@ fn fault_17_a_destination_of_many_dimensions_receives_every_element() {
     let moving = floats(&[1.0; 128 * 512], &[128, 512]);
     let out = run(&Matmult::default(), &moving, &ones).unwrap();
     let mut mem = vec![0u8; 128 * 512 * 4];
-    let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &[128, 2, 2, 128]).unwrap()).unwrap();
+    let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[128, 2, 2, 128]).unwrap())).unwrap();
     for m in 0..out.rows() {
-        store_row(&dst, m, 0, out.row(m), Marks::None, &Profile::reference()).unwrap();
+        store_row(&mut dst, m, 0, out.row(m), Marks::None, &Profile::reference()).unwrap();
     }
     drop(dst);
     assert!(decode(Dtype::Float32, &mem).iter().all(|v| *v == 128.0));
@@ -382,30 +387,30 @@ fn d50_transpose_moves_values_beside_an_identity() {
 fn d18_marks_decide_copy_or_add_per_element() {
     for d in [Dtype::Float32, Dtype::Bfloat16, Dtype::Float16, Dtype::Int32] {
         let mut mem = encode(d, &[10.0, 20.0, 30.0, 40.0]);
-        let dst = Dst::new(&mut mem, Pattern::dense(d, &[1, 4]).unwrap()).unwrap();
+        let mut dst = Dst::new(&mut mem, keep(Pattern::dense(d, &[1, 4]).unwrap())).unwrap();
         let profile = Profile::reference();
-        store_row(&dst, 0, 1, &[1.0, 2.0], Marks::Each(&[true, false]), &profile).unwrap();
-        store_row(&dst, 0, 3, &[1.0], Marks::All, &profile).unwrap();
+        store_row(&mut dst, 0, 1, &[1.0, 2.0], Marks::Each(&[true, false]), &profile).unwrap();
+        store_row(&mut dst, 0, 3, &[1.0], Marks::All, &profile).unwrap();
         drop(dst);
         assert_eq!(decode(d, &mem), [10.0, 21.0, 2.0, 41.0], "{d}");
     }
     let mut mem = encode(Dtype::Float8E4m3fn, &[1.0]);
-    let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float8E4m3fn, &[1, 1]).unwrap()).unwrap();
-    assert_eq!(store_row(&dst, 0, 0, &[1.0], Marks::All, &Profile::reference()).unwrap_err().code(), Code::S007);
-    assert_eq!(store_row(&dst, 0, 1, &[1.0], Marks::None, &Profile::reference()).unwrap_err().code(), Code::S002);
+    let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float8E4m3fn, &[1, 1]).unwrap())).unwrap();
+    assert_eq!(store_row(&mut dst, 0, 0, &[1.0], Marks::All, &Profile::reference()).unwrap_err().code(), Code::S007);
+    assert_eq!(store_row(&mut dst, 0, 1, &[1.0], Marks::None, &Profile::reference()).unwrap_err().code(), Code::S002);
 }
 
 #[test]
 fn psum_rounds_product_and_sum_in_its_own_dtype() {
     let profile = Profile::reference();
     let mut mem = encode(Dtype::Bfloat16, &[256.0]);
-    let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Bfloat16, &[1, 1]).unwrap()).unwrap();
-    store_row(&dst, 0, 0, &[1.0], Marks::All, &profile).unwrap();
+    let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Bfloat16, &[1, 1]).unwrap())).unwrap();
+    store_row(&mut dst, 0, 0, &[1.0], Marks::All, &profile).unwrap();
     drop(dst);
     assert_eq!(mem, [0x80, 0x43]);
     let mut mem = encode(Dtype::Float32, &[256.0]);
-    let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &[1, 1]).unwrap()).unwrap();
-    store_row(&dst, 0, 0, &[1.0], Marks::All, &profile).unwrap();
+    let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[1, 1]).unwrap())).unwrap();
+    store_row(&mut dst, 0, 0, &[1.0], Marks::All, &profile).unwrap();
     drop(dst);
     assert_eq!(mem, 0x4380_8000u32.to_le_bytes());
 }
@@ -416,8 +421,8 @@ fn fault_63_a_finished_product_is_added_last() {
     let ones = floats(&[1.0, 1.0], &[2, 1]);
     let out = run(&Matmult::default(), &ones, &ones).unwrap();
     let mut mem = encode(Dtype::Float32, &[16777216.0]);
-    let dst = Dst::new(&mut mem, Pattern::dense(Dtype::Float32, &[1, 1]).unwrap()).unwrap();
-    store_row(&dst, 0, 0, out.row(0), Marks::All, &Profile::reference()).unwrap();
+    let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[1, 1]).unwrap())).unwrap();
+    store_row(&mut dst, 0, 0, out.row(0), Marks::All, &Profile::reference()).unwrap();
     drop(dst);
     assert_eq!(decode(Dtype::Float32, &mem), [16777218.0]);
 }
@@ -431,10 +436,10 @@ fn fault_7_overlapping_windows_add_up() {
     let mut written = [false; 512];
     for shift in 0..3i64 {
         let pairs = [Pair { stride: 2048, num: 1 }, Pair { stride: 4, num: 500 }];
-        let dst = Dst::new(&mut mem, Pattern::new(Dtype::Float32, 4 * shift, &pairs).unwrap()).unwrap();
+        let mut dst = Dst::new(&mut mem, keep(Pattern::new(Dtype::Float32, 4 * shift, &pairs).unwrap())).unwrap();
         let at = shift as usize;
         let marks = written[at..at + 500].to_vec();
-        store_row(&dst, 0, 0, out.row(0), Marks::Each(&marks), &Profile::reference()).unwrap();
+        store_row(&mut dst, 0, 0, out.row(0), Marks::Each(&marks), &Profile::reference()).unwrap();
         written[at..at + 500].fill(true);
     }
     let got = decode(Dtype::Float32, &mem);
@@ -475,8 +480,8 @@ fn any_access_pattern_equals_the_walk_written_out() {
             bytes.iter().map(|b| value(d, *b)).collect::<Vec<f32>>()
         };
         let (wm, xm) = (memory(wd), memory(xd));
-        let w = Src::new(&wm, Pattern::new(wd, base, &wp).unwrap()).unwrap();
-        let x = Src::new(&xm, Pattern::new(xd, base, &xp).unwrap()).unwrap();
+        let w = Src::new(&wm, keep(Pattern::new(wd, base, &wp).unwrap())).unwrap();
+        let x = Src::new(&xm, keep(Pattern::new(xd, base, &xp).unwrap())).unwrap();
         let out = run(&Matmult::default(), &x, &w).unwrap();
         let want = chain(k as usize, w.lane_len(), x.lane_len(), &walk(wd, &wp), &walk(xd, &xp));
         assert_eq!(out.values(), want, "seed {seed}, round {round}: {wd} {wp:?}, {xd} {xp:?}");
@@ -493,7 +498,7 @@ fn rows_that_lie_apart_unaligned_or_backwards_give_the_bits_of_the_chain() {
             let memory: Vec<u8> = (0..k as i64 * gap + 2).map(|_| rng.next() as u8 & 0x3F).collect();
             let base = if stride < 0 { (k as i64 - 1) * gap + 2 } else { 2 };
             let pairs = [Pair { stride, num: k as u32 }, Pair { stride: 4, num: n as u32 }];
-            let x = Src::new(&memory, Pattern::new(Dtype::Float32, base, &pairs).unwrap()).unwrap();
+            let x = Src::new(&memory, keep(Pattern::new(Dtype::Float32, base, &pairs).unwrap())).unwrap();
             let at = |e: usize| (base + stride * (e / n) as i64) as usize + e % n * 4;
             let values: Vec<f32> =
                 (0..k * n).map(|e| f32::from_le_bytes(memory[at(e)..at(e) + 4].try_into().unwrap())).collect();

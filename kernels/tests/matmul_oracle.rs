@@ -5,6 +5,11 @@ use birsim_kernels::matmul::{Matmult, Product, matmult};
 use birsim_kernels::{Dtype, Profile};
 use ndarray::Array2;
 
+/// A pattern that lives as long as the test.
+fn keep(pattern: Pattern) -> &'static Pattern {
+    Box::leak(Box::new(pattern))
+}
+
 fn integers(rows: usize, cols: usize, seed: u64) -> Array2<f32> {
     let mut state = seed;
     Array2::from_shape_fn((rows, cols), |_| {
@@ -21,8 +26,8 @@ fn products_of_every_shape_agree_with_the_library() {
         let bytes = |a: &Array2<f32>| a.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
         let (wb, xb) = (bytes(&w), bytes(&x));
         let dense = |cols: usize| Pattern::dense(Dtype::Float32, &[k as u32, cols as u32]).unwrap();
-        let weights = Src::new(&wb, dense(m)).unwrap();
-        let ifmap = Src::new(&xb, dense(n)).unwrap();
+        let weights = Src::new(&wb, keep(dense(m))).unwrap();
+        let ifmap = Src::new(&xb, keep(dense(n))).unwrap();
         let mut out = Product::default();
         matmult(&Matmult::default(), &ifmap, &weights, &mut out, &Profile::reference()).unwrap();
         assert_eq!((out.rows(), out.cols()), (m, n));

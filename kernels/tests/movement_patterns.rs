@@ -15,8 +15,8 @@ use birsim_kernels::search::{match_replace, max_index, max8};
 use birsim_kernels::select::{CopyPredicated, copy_predicated, select};
 use birsim_kernels::shuffle::{stream_shuffle, stream_transpose};
 use birsim_kernels::{Dtype, Named, Profile};
-use util::Rng;
 use util::patterns::{LARGE, Operand, Tally, factors, pools, seed, spread};
+use util::{Rng, keep};
 use views::Tensor;
 
 const P: Profile = Profile::reference();
@@ -47,7 +47,7 @@ const PLAIN: [Dtype; 16] = [
     Dtype::Int64,
 ];
 
-type Kernel = fn(&[Src], &Dst) -> birsim_kernels::Result<()>;
+type Kernel = fn(&[Src], &mut Dst) -> birsim_kernels::Result<()>;
 
 /// Kernels over operands of one shape; the first operand is a predicate of zeros and ones.
 const SAME_SHAPE: &[(&str, Kernel)] = &[
@@ -60,8 +60,8 @@ const SAME_SHAPE: &[(&str, Kernel)] = &[
         let value = Affine { base: -2, pattern: &[(1, d.lane_len() as u32)], channel_multiplier: -1 };
         affine_select(&AffineSelect { value, compare_op: AluOp::IsGe, fill_value: 1.5 }, &s[1], d, &P)
     }),
-    ("select", |s, d| select(&s[0], &Input::View(s[1].clone()), &Input::View(s[2].clone()), d, &P)),
-    ("select_number", |s, d| select(&s[0], &Input::Imm(Imm::f32(-3.5)), &Input::View(s[2].clone()), d, &P)),
+    ("select", |s, d| select(&s[0], Some(&Input::View(s[1].clone())), Some(&Input::View(s[2].clone())), d, &P)),
+    ("select_number", |s, d| select(&s[0], Some(&Input::Imm(Imm::f32(-3.5))), Some(&Input::View(s[2].clone())), d, &P)),
     ("copy_predicated", |s, d| {
         let p = CopyPredicated { reverse_pred: true, on_false: None, epilogue: None };
         copy_predicated(&p, &s[0], &Input::View(s[1].clone()), d, &P)
@@ -120,24 +120,24 @@ fn strided_views_agree_with_dense_ones() {
         let mut out = shaped(&mut dice, to, lanes, len, !reads_dst);
         let (dp, da, db, mut dout) = (pred.dense(), a.dense(), b.dense(), out.dense());
         let context = format!("BIRSIM_SEED={start} case {case}: {name} {from} to {to}, {:?}", out.pairs);
-        kernel(&[dp.src(), da.src(), db.src()], &dout.dst()).unwrap_or_else(|e| panic!("{context}: {e}"));
+        kernel(&[dp.src(), da.src(), db.src()], &mut dout.dst()).unwrap_or_else(|e| panic!("{context}: {e}"));
         let want = out.after(&dout.bytes);
         tally.case(&a, &out);
         let before = out.bytes.clone();
         let ins = [pred.src(), a.src(), b.src()];
-        kernel(&ins, &out.dst()).unwrap_or_else(|e| panic!("{context}: {e}"));
+        kernel(&ins, &mut out.dst()).unwrap_or_else(|e| panic!("{context}: {e}"));
         assert!(out.bytes == want, "{context}");
         // All patterns as lists of offsets.
-        let lists = [&pred, &a, &b].map(|o| Src::new(&o.bytes, o.listed()).unwrap());
+        let lists = [&pred, &a, &b].map(|o| Src::new(&o.bytes, keep(o.listed())).unwrap());
         let mut again = before.clone();
-        kernel(&lists, &Dst::new(&mut again, out.listed()).unwrap()).unwrap();
+        kernel(&lists, &mut Dst::new(&mut again, keep(out.listed())).unwrap()).unwrap();
         assert!(again == want, "{context}: listed patterns differ");
         tally.general_path += 1;
         if lanes as usize * len as usize >= LARGE {
             tally.threaded += 1;
             for pool in &pools {
                 again.clone_from(&before);
-                pool.install(|| kernel(&ins, &Dst::new(&mut again, out.strided()).unwrap())).unwrap();
+                pool.install(|| kernel(&ins, &mut Dst::new(&mut again, keep(out.strided())).unwrap())).unwrap();
                 assert!(again == want, "{context}: differs on {} threads", pool.current_num_threads());
             }
         }
@@ -159,9 +159,9 @@ fn transposes_agree_with_dense_ones() {
             let a = shaped(&mut dice, dtype, rows, cols, true);
             let mut out = shaped(&mut dice, dtype, shape.0, shape.1, false);
             let (da, mut dout) = (a.dense(), out.dense());
-            stream_transpose(&da.src(), &dout.dst()).unwrap();
+            stream_transpose(&da.src(), &mut dout.dst()).unwrap();
             let want = out.after(&dout.bytes);
-            stream_transpose(&a.src(), &out.dst()).unwrap();
+            stream_transpose(&a.src(), &mut out.dst()).unwrap();
             assert!(out.bytes == want, "seed {seed}");
             continue;
         }
@@ -176,9 +176,9 @@ fn transposes_agree_with_dense_ones() {
         let dense = a.dense();
         let mut out = shaped(&mut dice, dtype, 1, total, false);
         let mut dout = out.dense();
-        dma::transpose(op, &dense.src(), &dout.dst(), &P).unwrap();
+        dma::transpose(op, &dense.src(), &mut dout.dst(), &P).unwrap();
         let want = out.after(&dout.bytes);
-        dma::transpose(op, &a.src(), &out.dst(), &P).unwrap();
+        dma::transpose(op, &a.src(), &mut out.dst(), &P).unwrap();
         assert!(out.bytes == want, "seed {seed} {op}");
     }
 }
@@ -191,34 +191,34 @@ fn searches_and_gathers_agree_with_dense_ones() {
         let dtype = dice.pick(&[Dtype::Int8, Dtype::Bfloat16, Dtype::Float8e4]);
         let data = shaped(&mut dice, dtype, lanes, len, true);
         let (dd, mut values) = (data.dense(), Tensor::filled(Dtype::Float32, &[lanes, 8], 0));
-        max8(&dd.src(), &values.dst(), &P).unwrap();
+        max8(&dd.src(), &mut values.dst(), &P).unwrap();
         let mut out = shaped(&mut dice, Dtype::Float32, lanes, 8, false);
         let want = out.after(&values.bytes);
-        max8(&data.src(), &out.dst(), &P).unwrap();
+        max8(&data.src(), &mut out.dst(), &P).unwrap();
         assert!(out.bytes == want, "seed {seed} max");
 
         let mut index = Tensor::filled(Dtype::Uint32, &[lanes, 8], 0);
-        max_index(&values.src(), &dd.src(), &index.dst(), &P).unwrap();
+        max_index(&values.src(), &dd.src(), &mut index.dst(), &P).unwrap();
         let mut out = shaped(&mut dice, Dtype::Uint32, lanes, 8, false);
         let want = out.after(&index.bytes);
-        max_index(&values.src(), &data.src(), &out.dst(), &P).unwrap();
+        max_index(&values.src(), &data.src(), &mut out.dst(), &P).unwrap();
         assert!(out.bytes == want, "seed {seed} index");
 
         let mut struck = Tensor::filled(Dtype::Float32, &[lanes, len], 0);
-        match_replace(-1.5, &values.src(), &dd.src(), &struck.dst(), Some(&index.dst()), &P).unwrap();
+        match_replace(-1.5, &values.src(), &dd.src(), &mut struck.dst(), Some(&mut index.dst()), &P).unwrap();
         let mut out = shaped(&mut dice, Dtype::Float32, lanes, len, false);
         let want = out.after(&struck.bytes);
-        match_replace(-1.5, &values.src(), &data.src(), &out.dst(), None, &P).unwrap();
+        match_replace(-1.5, &values.src(), &data.src(), &mut out.dst(), None, &P).unwrap();
         assert!(out.bytes == want, "seed {seed} replace");
 
         let mut at = shaped(&mut dice, Dtype::Uint16, lanes, 30, false);
         let picks: Vec<u16> = (0..lanes * 30).map(|_| dice.below(u64::from(len)) as u16).collect();
         at.set(|k| picks[k].to_le_bytes().to_vec());
         let mut taken = Tensor::filled(dtype, &[lanes, 30], 0);
-        gather(&dd.src(), &at.dense().src(), &taken.dst(), &P).unwrap();
+        gather(&dd.src(), &at.dense().src(), &mut taken.dst(), &P).unwrap();
         let mut out = shaped(&mut dice, dtype, lanes, 30, false);
         let want = out.after(&taken.bytes);
-        gather(&data.src(), &at.src(), &out.dst(), &P).unwrap();
+        gather(&data.src(), &at.src(), &mut out.dst(), &P).unwrap();
         assert!(out.bytes == want, "seed {seed} gather");
     }
 }
@@ -236,7 +236,7 @@ fn any_number_of_threads_writes_the_same_bytes() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut out =
                 Tensor { dtype: Dtype::Bfloat16, shape: vec![lanes, len], bytes: raw[..raw.len() / 2].to_vec() };
-            pool.install(|| kernel(&[pred.src(), a.src(), a.src()], &out.dst()).unwrap());
+            pool.install(|| kernel(&[pred.src(), a.src(), a.src()], &mut out.dst()).unwrap());
             out.bytes
         };
         let one = run(1);
@@ -250,8 +250,8 @@ fn any_number_of_threads_writes_the_same_bytes() {
     for (name, kernel) in SAME_SHAPE {
         out.bytes.fill(0);
         plain.bytes.fill(0);
-        kernel(&[pred.src(), a.src(), a.src()], &Dst::new(&mut out.bytes, listed.clone()).unwrap()).unwrap();
-        kernel(&[pred.src(), a.src(), a.src()], &plain.dst()).unwrap();
+        kernel(&[pred.src(), a.src(), a.src()], &mut Dst::new(&mut out.bytes, keep(listed.clone())).unwrap()).unwrap();
+        kernel(&[pred.src(), a.src(), a.src()], &mut plain.dst()).unwrap();
         let back: Vec<[u8; 2]> = out.bytes.as_chunks::<2>().0.iter().rev().copied().collect();
         assert!(back.as_flattened() == plain.bytes, "{name}");
     }

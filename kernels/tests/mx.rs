@@ -21,7 +21,7 @@ fn quantize(out: Dtype, containers: u32, profile: &Profile, f: impl Fn(usize, us
     let x = Tensor::of(Dtype::Bfloat16, &[32, 4 * containers], &values);
     let mut q = Tensor::filled(out, &[32, containers], 0x55);
     let mut s = Tensor::filled(Dtype::Uint8, &[32, containers], 0x5A);
-    quantize_mx(&QuantizeMx, &x.src(), &q.dst(), &s.dst(), profile).unwrap();
+    quantize_mx(&QuantizeMx, &x.src(), &mut q.dst(), &mut s.dst(), profile).unwrap();
     (q, s)
 }
 
@@ -108,7 +108,7 @@ fn fault_25_a_block_of_465_clamps_unless_the_scale_is_a_binade_higher() {
         let x = Tensor::of(Dtype::Float16, &[32, 4], &[0x5F44u16; 128]);
         let mut q = Tensor::filled(Dtype::Float8E4m3fnX4, &[32, 1], 0);
         let mut s = Tensor::filled(Dtype::Float8E8m0fnu, &[32, 1], 0);
-        quantize_mx(&QuantizeMx, &x.src(), &q.dst(), &s.dst(), profile).unwrap();
+        quantize_mx(&QuantizeMx, &x.src(), &mut q.dst(), &mut s.dst(), profile).unwrap();
         let mut out = [0.0; 4];
         dequantize(&q.src(), &s.src(), 0, 0, &mut out).unwrap();
         (s.bytes[0], q.bytes[0], out[0])
@@ -125,7 +125,7 @@ fn fault_5_quantising_into_a_slice_of_scales_leaves_its_neighbours() {
     let x = Tensor::of(Dtype::Bfloat16, &[128, 8], &[bf16(1.5); 1024]);
     let mut q = Tensor::filled(Dtype::Float8E4m3fnX4, &[128, 2], 0);
     let mut s = Tensor::filled(Dtype::Uint8, &[128, 8], 0xA5);
-    quantize_mx(&QuantizeMx, &x.src(), &q.dst(), &s.dst_at(2, &[(8, 128), (1, 2)]), &P).unwrap();
+    quantize_mx(&QuantizeMx, &x.src(), &mut q.dst(), &mut s.dst_at(2, &[(8, 128), (1, 2)]), &P).unwrap();
     for (row, bytes) in s.bytes.chunks(8).enumerate() {
         let inside = if row % 32 < 4 { 119 } else { 0xA5 };
         assert_eq!(bytes, [0xA5, 0xA5, inside, inside, 0xA5, 0xA5, 0xA5, 0xA5]);
@@ -245,7 +245,7 @@ fn contract_violations_are_errors() {
 #[test]
 fn quantize_checks_its_operands() {
     let go = |x: &Tensor, mut q: Tensor, mut s: Tensor| {
-        quantize_mx(&QuantizeMx, &x.src(), &q.dst(), &s.dst(), &P).err().map(|e| e.code())
+        quantize_mx(&QuantizeMx, &x.src(), &mut q.dst(), &mut s.dst(), &P).err().map(|e| e.code())
     };
     let x = Tensor::filled(Dtype::Bfloat16, &[32, 8], 0);
     let q = || Tensor::filled(Dtype::Float8E4m3fnX4, &[32, 2], 0);

@@ -6,7 +6,7 @@
 
 mod util;
 
-use birsim_kernels::access::{Dst, Imm, Input, Pair, Pattern, Src};
+use birsim_kernels::access::{Dst, Imm, Input, Pair, Pattern, Source, Src};
 use birsim_kernels::alu::{AluOp, address_op, float_op, int_op};
 use birsim_kernels::cast::{decode_f32_value, decode_i32, encode_f32, encode_i32};
 use birsim_kernels::copy::copy;
@@ -16,8 +16,8 @@ use birsim_kernels::elementwise::{
 use birsim_kernels::reduce::{AxisListType, TensorReduce, tensor_reduce};
 use birsim_kernels::{Dtype, Profile, Result};
 use std::sync::Arc;
-use util::Rng;
 use util::patterns::{LARGE, Operand, Tally, counts, factors, operand, pools, seed, walk};
+use util::{Rng, keep};
 
 const CASES: usize = 20_000;
 
@@ -147,14 +147,16 @@ fn case(rng: &mut Rng) -> Case {
 }
 
 fn run(c: &Case, [a, b, out]: [&Pattern; 3], bytes: &mut [u8], profile: &Profile) -> Result<()> {
-    let (a, b) = (Src::new(&c.a.bytes, a.clone()).unwrap(), Src::new(&c.b.bytes, b.clone()).unwrap());
-    let dst = Dst::new(bytes, out.clone()).unwrap();
+    let (a, b) = (Src::new(&c.a.bytes, keep(a.clone())).unwrap(), Src::new(&c.b.bytes, keep(b.clone())).unwrap());
+    let mut dst = Dst::new(bytes, keep(out.clone())).unwrap();
     match &c.kernel {
-        Kernel::Copy => copy(&a, &dst, profile),
-        Kernel::Scalar(p) => tensor_scalar(p, &a, &dst, profile),
-        Kernel::Column(p) => tensor_scalar_ptr(p, &a, Some(&Input::View(b)), None, &dst, None, profile),
-        Kernel::Tensor(p) => tensor_tensor(p, &a, &b, &dst, None, profile),
-        Kernel::Reduce(p) => tensor_reduce(p, &a, &dst, profile),
+        Kernel::Copy => copy(&a, &mut dst, profile),
+        Kernel::Scalar(p) => tensor_scalar(p, &Source::Apart(a), &mut dst, profile),
+        Kernel::Column(p) => {
+            tensor_scalar_ptr(p, &Source::Apart(a), Some(&Input::View(b)), None, &mut dst, None, profile)
+        }
+        Kernel::Tensor(p) => tensor_tensor(p, &Source::Apart(a), &Source::Apart(b), &mut dst, None, profile),
+        Kernel::Reduce(p) => tensor_reduce(p, &a, &mut dst, profile),
     }
 }
 
@@ -310,7 +312,7 @@ fn hostile_patterns_are_refused_or_harmless() {
         for p in [p.clone(), p.flat(), p.clone().shifted(rng.pick(&wild)), p.shifted(rng.pick(&wild)).shifted(8)] {
             let _ = (p.lanes_disjoint(), p.is_contiguous(), p.extent(), p.flat().extent());
             assert_eq!(p.flat().len(), p.len());
-            if let Ok(src) = Src::new(&bytes, p) {
+            if let Ok(src) = Src::new(&bytes, keep(p)) {
                 accepted += 1;
                 if !src.is_empty() && src.len() < 1 << 20 {
                     let (lane, last) = (src.lanes() - 1, src.lane_len() - 1);
@@ -323,9 +325,9 @@ fn hostile_patterns_are_refused_or_harmless() {
     assert!(accepted > 500, "{accepted}");
     let list = Pattern::listed(Dtype::Int32, &[2, 1], Arc::from([0usize, 8])).unwrap();
     for by in [-8, -9, i64::MIN, i64::MAX] {
-        assert!(Src::new(&bytes, list.clone().shifted(by)).is_err(), "{by}");
+        assert!(Src::new(&bytes, keep(list.clone().shifted(by))).is_err(), "{by}");
     }
-    assert!(Src::new(&bytes, list.shifted(52)).is_ok());
+    assert!(Src::new(&bytes, keep(list.shifted(52))).is_ok());
 }
 
 #[test]
@@ -365,6 +367,6 @@ fn immediates_fill_lanes_like_tensors() {
     let mut y = util::Tensor::zeros(Dtype::Float16, &[2, 3]);
     let profile = Profile::reference();
     let half = Input::Imm(Imm { dtype: Dtype::Float16, bits: 0x3800 });
-    y.write(|d| tensor_scalar_ptr(&p, &x.src(), Some(&half), None, d, None, &profile)).unwrap();
+    y.write(|d| tensor_scalar_ptr(&p, &Source::Apart(x.src()), Some(&half), None, d, None, &profile)).unwrap();
     assert_eq!(y.values(), [1.5, 2.5, 3.5, 4.5, 5.5, 6.5]);
 }

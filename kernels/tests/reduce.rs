@@ -7,7 +7,7 @@ use birsim_kernels::alu::{AluOp, float_op};
 use birsim_kernels::pool::{PoolFunctionType, pool};
 use birsim_kernels::reduce::{AxisListType, TensorReduce, tensor_reduce};
 use birsim_kernels::{Code, Dtype, Profile};
-use util::{Rng, Tensor};
+use util::{Rng, Tensor, keep};
 
 const R: Profile = Profile::reference();
 
@@ -179,7 +179,7 @@ fn overlapping_windows_and_wide_ones() {
     let x = Tensor::f32(&[1, 36], &image);
     // 3 x 3 windows with step 1 over a 6 x 6 image: five pairs.
     let pairs = [(144, 1), (24, 4), (4, 4), (24, 3), (4, 3)].map(|(stride, num)| Pair { stride, num });
-    let src = x.src().reshaped(Pattern::new(Dtype::Float32, 0, &pairs).unwrap()).unwrap();
+    let src = x.src().reshaped(keep(Pattern::new(Dtype::Float32, 0, &pairs).unwrap())).unwrap();
     let mut y = Tensor::zeros(Dtype::Float32, &[1, 4, 4]);
     y.write(|d| pool(PoolFunctionType::Max, &src, d, &R)).unwrap();
     for (k, got) in y.values().iter().enumerate() {
@@ -191,8 +191,8 @@ fn overlapping_windows_and_wide_ones() {
     assert_eq!(bad.write(|d| pool(PoolFunctionType::Max, &src, d, &R)).err().unwrap().code(), Code::S002);
     let one = Tensor::f32(&[4], &[1.0; 4]);
     let mut out = vec![0; 4];
-    let dst = Dst::new(&mut out, Pattern::dense(Dtype::Float32, &[1, 1]).unwrap()).unwrap();
-    assert_eq!(pool(PoolFunctionType::Max, &one.src(), &dst, &R).unwrap_err().code(), Code::S008);
+    let mut dst = Dst::new(&mut out, keep(Pattern::dense(Dtype::Float32, &[1, 1]).unwrap())).unwrap();
+    assert_eq!(pool(PoolFunctionType::Max, &one.src(), &mut dst, &R).unwrap_err().code(), Code::S008);
 }
 
 #[test]
@@ -242,9 +242,11 @@ fn groups_of_rows_agree_with_a_plain_loop_for_every_operation_and_alignment() {
                 .map(|_| if rng.below(300) == 0 { f32::NAN } else { 0.9 + rng.below(1000) as f32 / 4096.0 })
                 .collect();
             let pairs = [Pair { stride: gap as i64 * 4, num: rows as u32 }, Pair { stride: 4, num: n as u32 }];
-            let x =
-                Src::new(bytemuck::cast_slice(&values), Pattern::new(Dtype::Float32, skip as i64 * 4, &pairs).unwrap())
-                    .unwrap();
+            let x = Src::new(
+                bytemuck::cast_slice(&values),
+                keep(Pattern::new(Dtype::Float32, skip as i64 * 4, &pairs).unwrap()),
+            )
+            .unwrap();
             for op in ops {
                 let f = float_op(op, &device).unwrap();
                 let row = |r: usize| &values[skip + r * gap..][..n];

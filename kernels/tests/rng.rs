@@ -64,16 +64,16 @@ fn uniform_values_use_the_low_23_bits() {
 #[test]
 fn d07_random_fills_take_the_low_bytes_of_each_draw() {
     let mut words = Tensor::filled(Dtype::Uint32, &[1, 4], 0);
-    memset_random_host(&mut Mt19937_64::default(), &words.dst(), &Profile::reference()).unwrap();
+    memset_random_host(&mut Mt19937_64::default(), &mut words.dst(), &Profile::reference()).unwrap();
     assert_eq!(words.values::<u32>(), [0x6ee5e2d6, 0xb92502a8, 0x0e5e7b0a, 0x8a1ad34e]);
     let mut bytes = Tensor::filled(Dtype::Uint8, &[2, 2], 0);
-    memset_random_host(&mut Mt19937_64::default(), &bytes.dst(), &Profile::reference()).unwrap();
+    memset_random_host(&mut Mt19937_64::default(), &mut bytes.dst(), &Profile::reference()).unwrap();
     assert_eq!(bytes.bytes, [0xd6, 0xa8, 0x0a, 0x4e]);
     let mut halves = Tensor::filled(Dtype::Float16, &[4, 1], 0);
-    memset_random_host(&mut Mt19937_64::default(), &halves.dst(), &Profile::reference()).unwrap();
+    memset_random_host(&mut Mt19937_64::default(), &mut halves.dst(), &Profile::reference()).unwrap();
     assert_eq!(halves.values::<u16>(), [0xe2d6, 0x02a8, 0x7b0a, 0xd34e]);
     let mut longs = Tensor::filled(Dtype::Int64, &[1, 2], 0);
-    memset_random_host(&mut Mt19937_64::default(), &longs.dst(), &Profile::reference()).unwrap();
+    memset_random_host(&mut Mt19937_64::default(), &mut longs.dst(), &Profile::reference()).unwrap();
     assert_eq!(longs.values::<u64>(), [0xc151df7d6ee5e2d6, 0xa3978fb9b92502a8]);
 }
 
@@ -85,14 +85,14 @@ fn pool_fills_advance_the_state_of_each_partition() {
     let seed = Tensor::of(Dtype::Uint32, &[1, 6], &SEED);
     set_state_gen1(&seed.src(), rng.gen1(3, 1).unwrap()).unwrap();
     let mut t = Tensor::filled(Dtype::Uint32, &[1, 5], 0);
-    memset_random_pool(rng.gen1(3, 1).unwrap(), &t.dst()).unwrap();
+    memset_random_pool(rng.gen1(3, 1).unwrap(), &mut t.dst()).unwrap();
     assert_eq!(t.values::<u32>(), [0xb57149d0, 0xa813d1f7, 0x5cd7a72a, 0x0fa96a83, 0x4c846274]);
     let mut state = Tensor::filled(Dtype::Uint32, &[1, 6], 0);
-    get_state_gen1(rng.gen1(3, 1).unwrap(), &state.dst()).unwrap();
+    get_state_gen1(rng.gen1(3, 1).unwrap(), &mut state.dst()).unwrap();
     assert_eq!(state.values::<u32>(), [0xbe0591d2, 0xb0a29234, 0x6560dfa2, 0x182d1b36, 0x55028b62, 0xf781d712]);
     assert_eq!(rng.gen1(2, 1).unwrap(), [DEFAULT_STATE]);
     let mut twice = Tensor::filled(Dtype::Int64, &[1, 1], 0);
-    memset_random_pool(&mut [SEED], &twice.dst()).unwrap();
+    memset_random_pool(&mut [SEED], &mut twice.dst()).unwrap();
     assert_eq!(twice.values::<u64>(), [0xa813d1f7_b57149d0]);
 }
 
@@ -100,21 +100,21 @@ fn pool_fills_advance_the_state_of_each_partition() {
 fn d08_rand_maps_the_state_words_per_algorithm() {
     let mut t = Tensor::filled(Dtype::Uint32, &[2, 3], 0);
     let mut states = [[0, 9, 9, 9, 9, 9], [1, 9, 9, 9, 9, 9]];
-    rand(RandomAlgorithmKind::Lfsr, &mut states, &t.dst(), &Profile::reference()).unwrap();
+    rand(RandomAlgorithmKind::Lfsr, &mut states, &mut t.dst(), &Profile::reference()).unwrap();
     assert_eq!(t.values::<u32>(), [3, 6, 13, 3, 6, 13]);
     assert_eq!(states, [[13, 9, 9, 9, 9, 9]; 2]);
 
     let mut t = Tensor::filled(Dtype::Uint32, &[1, 2], 0);
     let mut states = [[0x15414a94, 0x977afd80, 7, 7, 7, 7]];
-    rand(RandomAlgorithmKind::Pcg32, &mut states, &t.dst(), &Profile::reference()).unwrap();
+    rand(RandomAlgorithmKind::Pcg32, &mut states, &mut t.dst(), &Profile::reference()).unwrap();
     assert_eq!(t.values::<u32>(), [0xc2f57bd6, 0x6b07c4a9]);
     assert_eq!(states[0][2..], [7; 4]);
-    rand(RandomAlgorithmKind::Pcg32, &mut states, &t.dst(), &Profile::reference()).unwrap();
+    rand(RandomAlgorithmKind::Pcg32, &mut states, &mut t.dst(), &Profile::reference()).unwrap();
     assert_eq!(t.values::<u32>(), [0x72b7b29b, 0x44215383]);
 
     let mut t = Tensor::filled(Dtype::Uint32, &[1, 5], 0);
     let mut states = [[u32::MAX, u32::MAX, 0, 0, 5, 6]];
-    rand(RandomAlgorithmKind::Philox1, &mut states, &t.dst(), &Profile::reference()).unwrap();
+    rand(RandomAlgorithmKind::Philox1, &mut states, &mut t.dst(), &Profile::reference()).unwrap();
     let first = philox_4x32_10([u32::MAX, u32::MAX, 0, 0], [5, 6]);
     let second = philox_4x32_10([0, 0, 1, 0], [5, 6]);
     assert_eq!(t.values::<u32>(), [first[0], first[1], first[2], first[3], second[0]]);
@@ -126,13 +126,13 @@ fn d09_columns_take_turns_on_four_generators() {
     let mut states = [[SEED, [2; 6], [3; 6], [4; 6]]];
     let mut copies = states[0];
     let mut t = Tensor::filled(Dtype::Float32, &[1, 2500], 0);
-    rand2(-1.0, 3.0, &mut states, &t.dst(), &P).unwrap();
+    rand2(-1.0, 3.0, &mut states, &mut t.dst(), &P).unwrap();
     for (c, v) in t.values::<f32>().into_iter().enumerate() {
         assert_eq!(v, uniform_between(xorwow_next(&mut copies[c % 4]), -1.0, 3.0), "column {c}");
     }
     assert_eq!(states, [copies]);
     let mut first = Tensor::filled(Dtype::Float32, &[1, 1], 0);
-    rand2(-2.0, 6.0, &mut [[DEFAULT_STATE; 4]], &first.dst(), &P).unwrap();
+    rand2(-2.0, 6.0, &mut [[DEFAULT_STATE; 4]], &mut first.dst(), &P).unwrap();
     assert_eq!(first.values::<u32>(), [0xbfd3c140]);
 }
 
@@ -144,7 +144,7 @@ fn d09_states_round_trip_in_both_generations() {
     set_state_gen2(&saved.src(), rng.gen2(0, 2).unwrap()).unwrap();
     assert_eq!(rng.gen2(1, 1).unwrap()[0][2][..], words[36..42]);
     let mut back = Tensor::filled(Dtype::Uint32, &[2, 24], 0);
-    get_state_gen2(rng.gen2(0, 2).unwrap(), &back.dst()).unwrap();
+    get_state_gen2(rng.gen2(0, 2).unwrap(), &mut back.dst()).unwrap();
     assert_eq!(saved, back);
 }
 
@@ -186,7 +186,7 @@ fn states_of_the_wrong_size_are_refused() {
     assert_eq!(rng.gen2(usize::MAX, 2).unwrap_err().code(), Code::S008);
     let mut t = Tensor::filled(Dtype::Uint32, &[2, 2], 0);
     assert_eq!(
-        rand(RandomAlgorithmKind::Lfsr, &mut [[1; 6]], &t.dst(), &Profile::reference()).unwrap_err().code(),
+        rand(RandomAlgorithmKind::Lfsr, &mut [[1; 6]], &mut t.dst(), &Profile::reference()).unwrap_err().code(),
         Code::S002
     );
 }
@@ -201,7 +201,7 @@ fn d38_dropout_zeroes_by_rate_and_does_not_rescale() {
         let mut y = Tensor::filled(Dtype::Float32, &[2, 32], 0xFF);
         let mut states = seed_states(&seed.src()).unwrap();
         let p = Dropout { is_keep_threshold, threshold: Input::View(rate.src()) };
-        dropout(&p, &mut states, &src.src(), &y.dst(), &P).unwrap();
+        dropout(&p, &mut states, &src.src(), &mut y.dst(), &P).unwrap();
         let got = y.values::<f32>();
         for lane in 0..2 {
             let mut s = SEED;
@@ -216,7 +216,7 @@ fn d38_dropout_zeroes_by_rate_and_does_not_rescale() {
     let p = Dropout { is_keep_threshold: false, threshold: Input::Imm(Imm::f32(0.0)) };
     let ints = Tensor::i32(&[1, 2], &[0x0100_0001, -7]);
     let mut y = Tensor::filled(Dtype::Int32, &[1, 2], 0);
-    dropout(&p, &mut [DEFAULT_STATE], &ints.src(), &y.dst(), &P).unwrap();
+    dropout(&p, &mut [DEFAULT_STATE], &ints.src(), &mut y.dst(), &P).unwrap();
     assert_eq!(y, ints);
 }
 
@@ -255,7 +255,7 @@ fn many_draws_at_a_time_are_the_draws_one_by_one() {
             for dtype in [Dtype::Uint8, Dtype::Uint16, Dtype::Uint32, Dtype::Uint64] {
                 let mut states = [first, [3; 6]];
                 let mut y = Tensor::filled(dtype, &[2, len], 0);
-                rand(kind, &mut states, &y.dst(), &Profile::reference()).unwrap();
+                rand(kind, &mut states, &mut y.dst(), &Profile::reference()).unwrap();
                 let per = if dtype.size() == 8 { 2 } else { 1 };
                 for (lane, start) in [first, [3; 6]].into_iter().enumerate() {
                     let (draws, end) = serial(kind, start, len as usize * per);

@@ -2,7 +2,7 @@
 
 mod util;
 
-use birsim_kernels::access::{Imm, Input};
+use birsim_kernels::access::{Imm, Input, Source};
 use birsim_kernels::accumulate::EngineAccumulationType as Acc;
 use birsim_kernels::alu::{AluOp, float_op};
 use birsim_kernels::scan::{TSCMode, TensorScalarCache, TensorTensorScan, tensor_scalar_cache, tensor_tensor_scan};
@@ -26,7 +26,10 @@ fn a_scan_is_one_float32_chain_per_partition() {
             let p = TensorTensorScan { op0, reverse0: reverse & 1 != 0, op1, reverse1: reverse & 2 != 0 };
             let mut y = Tensor::zeros(Dtype::Float32, &[3, n]);
             let initial = Input::View(init.src());
-            y.write(|d| tensor_tensor_scan(&p, &a.src(), &initial, &b.src(), d, None, &R)).unwrap();
+            y.write(|d| {
+                tensor_tensor_scan(&p, &Source::Apart(a.src()), &initial, &Source::Apart(b.src()), d, None, &R)
+            })
+            .unwrap();
             let (f, g) = (float_op(op0, &R).unwrap(), float_op(op1, &R).unwrap());
             let (x, z, got) = (a.values(), b.values(), y.bits());
             for lane in 0..3 {
@@ -48,7 +51,7 @@ fn the_state_keeps_float32_whatever_is_written() {
     let p = TensorTensorScan { op0: AluOp::Mult, reverse0: false, op1: AluOp::Add, reverse1: false };
     let mut y = Tensor::zeros(Dtype::Int8, &[1, 3]);
     let zero = Input::Imm(Imm::f32(0.0));
-    y.write(|d| tensor_tensor_scan(&p, &a.src(), &zero, &b.src(), d, None, &R)).unwrap();
+    y.write(|d| tensor_tensor_scan(&p, &Source::Apart(a.src()), &zero, &Source::Apart(b.src()), d, None, &R)).unwrap();
     assert_eq!(y.values(), [0.0, 1.0, 1.0], "0.3, 0.6, 0.9");
 }
 
@@ -108,9 +111,15 @@ fn refused_scans() {
     let one = Tensor::f32(&[1, 3], &[0.0; 3]);
     let p = TensorTensorScan { op0: AluOp::Mult, reverse0: false, op1: AluOp::Add, reverse1: false };
     let zero = Input::Imm(Imm::f32(0.0));
-    let e = y.write(|d| tensor_tensor_scan(&p, &one.src(), &zero, &x.src(), d, None, &R)).err().unwrap();
+    let e = y
+        .write(|d| tensor_tensor_scan(&p, &Source::Apart(one.src()), &zero, &Source::Apart(x.src()), d, None, &R))
+        .err()
+        .unwrap();
     assert_eq!(e.code(), Code::S002);
     let column = Input::View(x.src());
-    let e = y.write(|d| tensor_tensor_scan(&p, &x.src(), &column, &x.src(), d, None, &R)).err().unwrap();
+    let e = y
+        .write(|d| tensor_tensor_scan(&p, &Source::Apart(x.src()), &column, &Source::Apart(x.src()), d, None, &R))
+        .err()
+        .unwrap();
     assert_eq!(e.code(), Code::S002);
 }

@@ -12,7 +12,7 @@ const NAN: f32 = f32::NAN;
 fn top(data: &[f32]) -> Vec<f32> {
     let x = Tensor::f32(&[1, data.len() as u32], data);
     let mut y = Tensor::filled(Dtype::Float32, &[1, 8], 0);
-    max8(&x.src(), &y.dst(), &P).unwrap();
+    max8(&x.src(), &mut y.dst(), &P).unwrap();
     y.values()
 }
 
@@ -73,7 +73,7 @@ fn d30_ties_and_nan_follow_the_documented_loop() {
 fn find(values: &[f32; 8], data: &[f32], dtype: Dtype) -> Tensor {
     let (v, x) = (Tensor::f32(&[1, 8], values), Tensor::f32(&[1, data.len() as u32], data));
     let mut y = Tensor::filled(dtype, &[1, 8], 0);
-    max_index(&v.src(), &x.src(), &y.dst(), &P).unwrap();
+    max_index(&v.src(), &x.src(), &mut y.dst(), &P).unwrap();
     y
 }
 
@@ -95,16 +95,16 @@ fn match_replace_strikes_out_one_element_per_value() {
     let (v, x) = (Tensor::f32(&[1, 8], &values), Tensor::f32(&[1, 8], &data));
     let mut y = Tensor::filled(Dtype::Float32, &[1, 8], 0);
     let mut i = Tensor::filled(Dtype::Uint32, &[1, 8], 0);
-    match_replace(f32::NEG_INFINITY, &v.src(), &x.src(), &y.dst(), Some(&i.dst()), &P).unwrap();
+    match_replace(f32::NEG_INFINITY, &v.src(), &x.src(), &mut y.dst(), Some(&mut i.dst()), &P).unwrap();
     let inf = f32::NEG_INFINITY;
     assert_eq!(bits(&y.values::<f32>()), bits(&[1., inf, inf, inf, 9., inf, NAN, inf]));
     let none = u32::MAX;
     assert_eq!(i.values::<u32>(), [1, 2, 5, none, 7, none, 3, none]);
     // On the device equal values meet the data from the last slot on.
-    match_replace(0., &v.src(), &x.src(), &y.dst(), Some(&i.dst()), &Profile::device()).unwrap();
+    match_replace(0., &v.src(), &x.src(), &mut y.dst(), Some(&mut i.dst()), &Profile::device()).unwrap();
     assert_eq!(i.values::<u32>(), [2, 1, 5, none, 7, none, none, 3]);
     let mut z = Tensor::filled(Dtype::Float32, &[1, 8], 0);
-    match_replace(0., &v.src(), &x.src(), &z.dst(), None, &P).unwrap();
+    match_replace(0., &v.src(), &x.src(), &mut z.dst(), None, &P).unwrap();
     assert_eq!(bits(&y.values::<f32>()), bits(&z.values::<f32>()));
 }
 
@@ -114,13 +114,13 @@ fn two_rounds_find_the_top_sixteen() {
     let x = Tensor::f32(&[1, 3000], &data);
     let (mut v, mut d) = (Tensor::filled(Dtype::Float32, &[1, 8], 0), Tensor::filled(Dtype::Float32, &[1, 3000], 0));
     let mut i = Tensor::filled(Dtype::Uint32, &[1, 8], 0);
-    max8(&x.src(), &v.dst(), &P).unwrap();
-    match_replace(f32::NEG_INFINITY, &v.src(), &x.src(), &d.dst(), Some(&i.dst()), &P).unwrap();
+    max8(&x.src(), &mut v.dst(), &P).unwrap();
+    match_replace(f32::NEG_INFINITY, &v.src(), &x.src(), &mut d.dst(), Some(&mut i.dst()), &P).unwrap();
     for (value, index) in v.values::<f32>().iter().zip(i.values::<u32>()) {
         assert_eq!(data[index as usize], *value);
     }
     let mut w = Tensor::filled(Dtype::Float32, &[1, 8], 0);
-    max8(&d.src(), &w.dst(), &P).unwrap();
+    max8(&d.src(), &mut w.dst(), &P).unwrap();
     let mut sorted = data.clone();
     sorted.sort_by(|a, b| b.total_cmp(a));
     assert_eq!([v.values::<f32>(), w.values::<f32>()].concat(), sorted[..16]);
@@ -130,14 +130,14 @@ fn two_rounds_find_the_top_sixteen() {
 fn searches_check_their_sizes() {
     let mut out = Tensor::filled(Dtype::Float32, &[1, 8], 0);
     let short = Tensor::filled(Dtype::Float32, &[1, 7], 0);
-    assert_eq!(max8(&short.src(), &out.dst(), &P).unwrap_err().code(), Code::S008);
+    assert_eq!(max8(&short.src(), &mut out.dst(), &P).unwrap_err().code(), Code::S008);
     let long = Tensor::filled(Dtype::Float32, &[1, 16385], 0);
-    assert_eq!(max8(&long.src(), &out.dst(), &P).unwrap_err().code(), Code::S008);
+    assert_eq!(max8(&long.src(), &mut out.dst(), &P).unwrap_err().code(), Code::S008);
     let ok = Tensor::filled(Dtype::Float32, &[1, 9], 0);
     let mut seven = Tensor::filled(Dtype::Float32, &[1, 7], 0);
-    assert_eq!(max8(&ok.src(), &seven.dst(), &P).unwrap_err().code(), Code::S002);
-    assert_eq!(max_index(&short.src(), &ok.src(), &out.dst(), &P).unwrap_err().code(), Code::S002);
-    assert_eq!(match_replace(0., &ok.src(), &ok.src(), &out.dst(), None, &P).unwrap_err().code(), Code::S002);
+    assert_eq!(max8(&ok.src(), &mut seven.dst(), &P).unwrap_err().code(), Code::S002);
+    assert_eq!(max_index(&short.src(), &ok.src(), &mut out.dst(), &P).unwrap_err().code(), Code::S002);
+    assert_eq!(match_replace(0., &ok.src(), &ok.src(), &mut out.dst(), None, &P).unwrap_err().code(), Code::S002);
 }
 
 #[test]
@@ -147,19 +147,19 @@ fn nonzero_lists_positions_on_every_sixteenth_partition() {
     values[64..68].copy_from_slice(&[0; 4]);
     let x = Tensor::i32(&[18, 4], &values);
     let mut y = Tensor::i32(&[18, 5], &[77; 90]);
-    nonzero_with_count(100, -1, &x.src(), &y.dst()).unwrap();
+    nonzero_with_count(100, -1, &x.src(), &mut y.dst()).unwrap();
     let got = y.values::<i32>();
     assert_eq!(got[..5], [101, 103, -1, -1, 2]);
     assert_eq!(got[80..85], [-1, -1, -1, -1, 0]);
     assert!(got[5..80].iter().chain(&got[85..]).all(|v| *v == 77));
     let x = Tensor::f32(&[1, 3], &[-0.0, f32::NAN, 1e-40]);
     let mut y = Tensor::filled(Dtype::Int32, &[1, 4], 0);
-    nonzero_with_count(0, 9, &x.src(), &y.dst()).unwrap();
+    nonzero_with_count(0, 9, &x.src(), &mut y.dst()).unwrap();
     assert_eq!(y.values::<i32>(), [1, 2, 9, 2]);
     let mut bad = Tensor::filled(Dtype::Float32, &[1, 4], 0);
-    assert_eq!(nonzero_with_count(0, 0, &x.src(), &bad.dst()).unwrap_err().code(), Code::S007);
+    assert_eq!(nonzero_with_count(0, 0, &x.src(), &mut bad.dst()).unwrap_err().code(), Code::S007);
     let mut bad = Tensor::filled(Dtype::Int32, &[1, 3], 0);
-    assert_eq!(nonzero_with_count(0, 0, &x.src(), &bad.dst()).unwrap_err().code(), Code::S002);
+    assert_eq!(nonzero_with_count(0, 0, &x.src(), &mut bad.dst()).unwrap_err().code(), Code::S002);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn gather_picks_elements_of_its_partition() {
     let x = Tensor::of(Dtype::Uint16, &[2, 3], &[10u16, 11, 12, 20, 21, 22]);
     let i = Tensor::i32(&[2, 4], &[2, 2, 0, 1, 0, 0, 2, 1]);
     let mut y = Tensor::filled(Dtype::Uint16, &[2, 4], 0);
-    gather(&x.src(), &i.src(), &y.dst(), &P).unwrap();
+    gather(&x.src(), &i.src(), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<u16>(), [12, 12, 10, 11, 20, 20, 22, 21]);
 }
 
@@ -177,15 +177,15 @@ fn fault_31_gather_errors_name_index_and_bound() {
     let mut y = Tensor::filled(Dtype::Float32, &[1, 4], 0);
     for (indices, shown) in [([0, 127, 128, -1], "index 128, bound 128"), ([0, 1, -1, 2], "index -1, bound 128")] {
         let i = Tensor::i32(&[1, 4], &indices);
-        let e = gather(&x.src(), &i.src(), &y.dst(), &P).unwrap_err();
+        let e = gather(&x.src(), &i.src(), &mut y.dst(), &P).unwrap_err();
         assert_eq!((e.code(), e.received_value()), (Code::S014, Some(shown)));
         assert!(e.what().contains("element 2"));
     }
     let i = Tensor::of(Dtype::Uint64, &[1, 4], &[0u64, 1, 2, u64::MAX]);
-    let e = gather(&x.src(), &i.src(), &y.dst(), &P).unwrap_err();
+    let e = gather(&x.src(), &i.src(), &mut y.dst(), &P).unwrap_err();
     assert_eq!(e.received_value(), Some("index 18446744073709551615, bound 128"));
     let f = Tensor::f32(&[1, 4], &[0.; 4]);
-    assert_eq!(gather(&x.src(), &f.src(), &y.dst(), &P).unwrap_err().code(), Code::S007);
+    assert_eq!(gather(&x.src(), &f.src(), &mut y.dst(), &P).unwrap_err().code(), Code::S007);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn fault_35_wide_indices_are_never_read_as_halves() {
     let x = Tensor::f32(&[1, 6], &[0., 1., 2., 3., 4., 5.]);
     let i = Tensor::of(Dtype::Int64, &[1, 3], &[5i64, 4, 3]);
     let mut y = Tensor::filled(Dtype::Float32, &[1, 3], 0);
-    gather(&x.src(), &i.src(), &y.dst(), &P).unwrap();
+    gather(&x.src(), &i.src(), &mut y.dst(), &P).unwrap();
     assert_eq!(y.values::<f32>(), [5., 4., 3.]);
 }
 
@@ -205,7 +205,7 @@ fn fault_37_large_vocabularies_are_indexed_exactly() {
         let picks = [0, 1, size / 2, size - 1].map(|v| v as i32);
         let i = Tensor::i32(&[1, 4], &picks);
         let mut y = Tensor::filled(Dtype::Int32, &[1, 4], 0);
-        gather(&x.src(), &i.src(), &y.dst(), &P).unwrap();
+        gather(&x.src(), &i.src(), &mut y.dst(), &P).unwrap();
         assert_eq!(y.values::<i32>(), picks);
     }
 }

@@ -10,7 +10,7 @@ fn rows_move_inside_their_block() {
     let x = Tensor::i32(&[64, 2], &(0..128).collect::<Vec<i32>>());
     let mut y = Tensor::filled(Dtype::Int32, &[64, 2], 0);
     let mask: Vec<u8> = (0..32).map(|i| (i * 7 + 5) % 32).collect();
-    stream_shuffle(&mask, &x.src(), &y.dst()).unwrap();
+    stream_shuffle(&mask, &x.src(), &mut y.dst()).unwrap();
     let got: Vec<i32> = y.values();
     for p in 0..64 {
         let from = (p / 32 * 32 + usize::from(mask[p % 32])) as i32;
@@ -23,7 +23,7 @@ fn fault_15_mask_255_keeps_the_destination() {
     let x = Tensor::of(Dtype::Uint32, &[32, 3], &[7u32; 96]);
     let mut y = Tensor::of(Dtype::Uint32, &[32, 3], &[0xDEAD_BEEFu32; 96]);
     let mask: Vec<u8> = (0..32).map(|i| if i % 2 == 0 { i } else { 255 }).collect();
-    stream_shuffle(&mask, &x.src(), &y.dst()).unwrap();
+    stream_shuffle(&mask, &x.src(), &mut y.dst()).unwrap();
     for (i, v) in y.values::<u32>().iter().enumerate() {
         assert_eq!(*v, if i / 3 % 2 == 0 { 7 } else { 0xDEAD_BEEF });
     }
@@ -34,18 +34,18 @@ fn shuffle_refuses_bad_masks_and_casts() {
     let x = Tensor::of(Dtype::Uint8, &[16, 1], &[0u8; 16]);
     let mut y = x.clone();
     let identity: Vec<u8> = (0..32).collect();
-    stream_shuffle(&identity, &x.src(), &y.dst()).unwrap();
+    stream_shuffle(&identity, &x.src(), &mut y.dst()).unwrap();
     let mut bad = identity.clone();
     bad[31] = 32;
-    assert_eq!(stream_shuffle(&bad, &x.src(), &y.dst()).unwrap_err().code(), Code::S008);
-    assert_eq!(stream_shuffle(&identity[1..], &x.src(), &y.dst()).unwrap_err().code(), Code::S008);
+    assert_eq!(stream_shuffle(&bad, &x.src(), &mut y.dst()).unwrap_err().code(), Code::S008);
+    assert_eq!(stream_shuffle(&identity[1..], &x.src(), &mut y.dst()).unwrap_err().code(), Code::S008);
     let mut beyond = identity.clone();
     beyond[3] = 16;
-    assert_eq!(stream_shuffle(&beyond, &x.src(), &y.dst()).unwrap_err().code(), Code::S002);
+    assert_eq!(stream_shuffle(&beyond, &x.src(), &mut y.dst()).unwrap_err().code(), Code::S002);
     let mut z = Tensor::filled(Dtype::Int8, &[16, 1], 0);
-    assert_eq!(stream_shuffle(&identity, &x.src(), &z.dst()).unwrap_err().code(), Code::S007);
+    assert_eq!(stream_shuffle(&identity, &x.src(), &mut z.dst()).unwrap_err().code(), Code::S007);
     let mut w = Tensor::filled(Dtype::Uint8, &[16, 2], 0);
-    assert_eq!(stream_shuffle(&identity, &x.src(), &w.dst()).unwrap_err().code(), Code::S002);
+    assert_eq!(stream_shuffle(&identity, &x.src(), &mut w.dst()).unwrap_err().code(), Code::S002);
 }
 
 fn transposed<T: bytemuck::Pod + PartialEq + std::fmt::Debug>(
@@ -58,7 +58,7 @@ fn transposed<T: bytemuck::Pod + PartialEq + std::fmt::Debug>(
     // Whole tiles stay in place; a smaller matrix turns its sides.
     let shape = if rows.is_multiple_of(32) && cols.is_multiple_of(32) { [rows, cols] } else { [cols, rows] };
     let mut y = Tensor::filled(dtype, &shape, 0);
-    stream_transpose(&x.src(), &y.dst()).unwrap();
+    stream_transpose(&x.src(), &mut y.dst()).unwrap();
     let (a, b) = (x.values::<T>(), y.values::<T>());
     for p in 0..rows as usize {
         for e in 0..cols as usize {
@@ -83,8 +83,8 @@ fn ragged_transposes_are_refused() {
     let x = Tensor::filled(Dtype::Uint8, &[40, 10], 1);
     for shape in [[10, 40], [40, 10], [20, 20]] {
         let mut y = Tensor::filled(Dtype::Uint8, &shape, 0);
-        assert_eq!(stream_transpose(&x.src(), &y.dst()).unwrap_err().code(), Code::S002);
+        assert_eq!(stream_transpose(&x.src(), &mut y.dst()).unwrap_err().code(), Code::S002);
     }
     let mut y = Tensor::filled(Dtype::Int8, &[10, 40], 0);
-    assert_eq!(stream_transpose(&x.src(), &y.dst()).unwrap_err().code(), Code::S007);
+    assert_eq!(stream_transpose(&x.src(), &mut y.dst()).unwrap_err().code(), Code::S007);
 }

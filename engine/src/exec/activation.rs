@@ -1,11 +1,13 @@
 //! The scalar engine: Activation, accumulator drains, Exponential, Reciprocal (`activation.md`).
 
 use super::Cx;
+use super::Want::{InPlace, Maybe, Out};
 use crate::ir::opcodes::activation::field as f;
 use crate::ir::{ActivationFunction, EngineAccumulation};
 use crate::{Code, Error, Result};
+use birsim_kernels::Profile;
 use birsim_kernels::access::{Imm, Input};
-use birsim_kernels::accumulate::{Epilogue, read_accumulator};
+use birsim_kernels::accumulate::{Accumulator, Epilogue, read_accumulator};
 use birsim_kernels::activation::{self as kernel, Front};
 use birsim_kernels::alu::AluOp;
 
@@ -24,32 +26,33 @@ pub fn activation(cx: &mut Cx) -> Result<()> {
     let func = kernel_function(func)?;
     let kind = cx.named_opt::<EngineAccumulation>(f::Activation::acc)?.unwrap_or(EngineAccumulation::Idle);
     let reduce = cx.named_opt::<AluOp>(f::Activation::reduce_op)?.unwrap_or(AluOp::Add);
-    let (bias, scale, alpha) = (cx.input_opt(1)?, cx.input_opt(2)?, cx.input_opt(3)?);
+    let activate2 = match cx.flag(f::Activation::is_activate2)? {
+        true => Some((
+            (cx.named::<AluOp>(f::Activation::op0)?, cx.flag(f::Activation::reverse0)?),
+            (cx.named::<AluOp>(f::Activation::op1)?, cx.flag(f::Activation::reverse1)?),
+        )),
+        false => None,
+    };
+    // Fields stand in for operands that are absent.
+    let has = |k: usize| cx.n_ins() > k;
+    let scale = if has(2) || activate2.is_some() { 1.0 } else { cx.float(f::Activation::scale)? as f32 };
+    let alpha = if has(3) { 0.0 } else { cx.float(f::Activation::alpha)? as f32 };
+    let tables = cx.m.settings.tables.clone();
+    let mut io = cx.open(&[Maybe(1), Maybe(2), Maybe(3), Maybe(4), InPlace(0), Out(0)])?;
+    let operand = |k: usize| io.ins.input_opt(k);
+    let front = match activate2 {
+        Some(((op0, r0), (op1, r1))) => Front::Ops { stages: [(op0, operand(1)?, r0), (op1, operand(2)?, r1)] },
+        None => Front::Affine {
+            scale: operand(2)?.unwrap_or(Input::Imm(Imm::f32(scale))),
+            bias: operand(1)?.unwrap_or(Input::Imm(Imm::f32(0.0))),
+        },
+    };
+    let alpha = operand(3)?.unwrap_or(Input::Imm(Imm::f32(alpha)));
     // LoadAccumulate starts from an immediate, which must be there (`activation.md` 1.4).
-    let init = cx.input_opt(4)?;
-    let front = if cx.flag(f::Activation::is_activate2)? {
-        let op0 = cx.named::<AluOp>(f::Activation::op0)?;
-        let op1 = cx.named::<AluOp>(f::Activation::op1)?;
-        let (r0, r1) = (cx.flag(f::Activation::reverse0)?, cx.flag(f::Activation::reverse1)?);
-        Front::Ops { stages: [(op0, bias, r0), (op1, scale, r1)] }
-    } else {
-        let constant = |x: f64| Input::Imm(Imm::f32(x as f32));
-        Front::Affine {
-            scale: match scale {
-                Some(s) => s,
-                None => constant(cx.float(f::Activation::scale)?),
-            },
-            bias: bias.unwrap_or_else(|| constant(0.0)),
-        }
-    };
-    let alpha = match alpha {
-        Some(a) => a,
-        None => Input::Imm(Imm::f32(cx.float(f::Activation::alpha)? as f32)),
-    };
-    let (src, dst) = (cx.src(0)?, cx.dst(0)?);
-    let epilogue = epilogue(cx, kind, reduce, init);
-    let tables = cx.m.settings.tables.as_deref();
-    kernel::activation(&kernel::Activation { func, front, alpha, epilogue, tables }, &src, &dst, cx.profile())?;
+    let epilogue = epilogue(io.accumulator, io.profile, kind, reduce, operand(4)?);
+    let p = kernel::Activation { func, front, alpha, epilogue, tables: tables.as_deref() };
+    kernel::activation(&p, &io.ins.source(0)?, &mut io.outs.dst(0)?, io.profile)?;
+    drop(io);
     drain_second(cx, kind, false)
 }
 
@@ -65,18 +68,13 @@ fn kernel_function(func: ActivationFunction) -> Result<kernel::ActivationFunctio
 
 /// The accumulate epilogue of an instruction; `None` when it does not accumulate.
 pub(super) fn epilogue<'a>(
-    cx: &'a Cx,
+    state: &'a Accumulator,
+    profile: &'a Profile,
     kind: EngineAccumulation,
     op: AluOp,
     init: Option<Input<'a>>,
 ) -> Option<Epilogue<'a>> {
-    (kind != EngineAccumulation::Idle).then(|| Epilogue {
-        kind,
-        op,
-        init,
-        state: cx.accumulator(),
-        profile: cx.profile(),
-    })
+    (kind != EngineAccumulation::Idle).then_some(Epilogue { kind, op, init, state, profile })
 }
 
 /// Writes the accumulator to the second output, when the instruction accumulates and has one.
@@ -84,35 +82,38 @@ pub(super) fn drain_second(cx: &mut Cx, kind: EngineAccumulation, negated: bool)
     if kind == EngineAccumulation::Idle || cx.n_outs() < 2 {
         return Ok(());
     }
-    let dst = cx.dst(1)?;
-    read_accumulator(cx.accumulator(), negated, &dst, cx.profile())
+    drain(cx, 1, negated)
+}
+
+fn drain(cx: &mut Cx, k: usize, negated: bool) -> Result<()> {
+    let mut io = cx.open(&[Out(k)])?;
+    read_accumulator(io.accumulator, negated, &mut io.outs.dst(k)?, io.profile)
 }
 
 /// ReadActivationAccumulator (5), ActivationReadAccumulator (101).
 pub fn read(cx: &mut Cx) -> Result<()> {
-    let dst = cx.dst(0)?;
-    read_accumulator(cx.accumulator(), false, &dst, cx.profile())
+    drain(cx, 0, false)
 }
 
 /// DveReadAccumulator (102).
 pub fn dve_read(cx: &mut Cx) -> Result<()> {
     let negated = cx.flag(f::DveReadAccumulator::negated)?;
-    let dst = cx.dst(0)?;
-    read_accumulator(cx.accumulator(), negated, &dst, cx.profile())
+    drain(cx, 0, negated)
 }
 
 /// Reciprocal (21).
 pub fn reciprocal(cx: &mut Cx) -> Result<()> {
-    kernel::reciprocal(&cx.src(0)?, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[InPlace(0), Out(0)])?;
+    kernel::reciprocal(&io.ins.source(0)?, &mut io.outs.dst(0)?, io.profile)
 }
 
 /// Exponential (103).
 pub fn exponential(cx: &mut Cx) -> Result<()> {
     let kind = cx.named::<EngineAccumulation>(f::Exponential::reduce_cmd)?;
-    let row_max = cx.input_opt(1)?.unwrap_or(Input::Imm(Imm::f32(0.0)));
-    let init = cx.input_opt(2)?;
-    let (src, dst) = (cx.src(0)?, cx.dst(0)?);
-    let fold = epilogue(cx, kind, AluOp::Add, init);
-    kernel::exponential(&src, &row_max, &dst, fold.as_ref(), cx.profile())?;
+    let mut io = cx.open(&[Maybe(1), Maybe(2), InPlace(0), Out(0)])?;
+    let row_max = io.ins.input_opt(1)?.unwrap_or(Input::Imm(Imm::f32(0.0)));
+    let fold = epilogue(io.accumulator, io.profile, kind, AluOp::Add, io.ins.input_opt(2)?);
+    kernel::exponential(&io.ins.source(0)?, &row_max, &mut io.outs.dst(0)?, fold.as_ref(), io.profile)?;
+    drop(io);
     drain_second(cx, kind, false)
 }

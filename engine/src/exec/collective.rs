@@ -3,13 +3,13 @@
 //! A core that has peers exchanges buffers with them; this core has none, so a group of one rank is an identity, the sum
 //! over a larger group is what a worker of the reference computes alone, and everything else names what is missing.
 
-use super::Cx;
 use super::registers::store_scalar;
+use super::{Cx, Want};
 use crate::ir::opcodes::collective::field as f;
 use crate::ir::{CollectiveKind, Value};
 use crate::world::{Diagnostic, Message};
 use crate::{Code, Error, Result};
-use birsim_kernels::access::{Dst, Pattern, Src};
+use birsim_kernels::access::{Pattern, Src};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::collective as kernel;
 use birsim_kernels::copy::copy;
@@ -65,8 +65,7 @@ pub fn compute(cx: &mut Cx) -> Result<()> {
         return Ok(());
     }
     for k in 0..cx.n_ins() {
-        let (src, dst) = (cx.src(k)?, cx.dst(k)?);
-        one(cx, kind, op, &group, &src, &dst)?;
+        one(cx, kind, op, &group, k)?;
     }
     Ok(())
 }
@@ -107,9 +106,10 @@ fn receives(cx: &Cx, kind: CollectiveKind, rank: u32, group: &[u32]) -> Result<b
     if source == rank { Ok(true) } else { Err(absent("the sending rank is not part of the run", source)) }
 }
 
-fn one(cx: &mut Cx, kind: CollectiveKind, op: AluOp, group: &[u32], src: &Src, dst: &Dst) -> Result<()> {
+fn one(cx: &mut Cx, kind: CollectiveKind, op: AluOp, group: &[u32], k: usize) -> Result<()> {
     use CollectiveKind::*;
-    let profile = cx.profile();
+    let mut io = cx.open(&[Want::In(k), Want::Out(k)])?;
+    let (src, dst, profile) = (&io.ins.src(k)?, &mut io.outs.dst(k)?, io.profile);
     let reduces = matches!(kind, AllReduce | ReduceScatter | SendRecvCce | PermuteReduceImplicit);
     if group.len() <= 1 {
         return if reduces {
@@ -130,6 +130,7 @@ fn one(cx: &mut Cx, kind: CollectiveKind, op: AluOp, group: &[u32], src: &Src, d
                 .operand("replica_groups"));
         }
     }
+    drop(io);
     let message = format!("the other {} ranks are taken to hold the same data as this one", group.len() - 1);
     let payload = Some(cx.payload);
     cx.m.run.note(Diagnostic { class: "note", code: "collective-alone", message, payload, tensor: None });
@@ -147,20 +148,18 @@ pub fn send(cx: &mut Cx) -> Result<()> {
     if to >= cx.m.settings.cores && to != cx.m.settings.core {
         return Err(absent("the receiving rank is not part of the run", to).operand("peer_id"));
     }
-    let src = cx.src(0)?;
-    let size = src.dtype().size();
     let waiting = cx.m.run.messages.iter().chain(cx.m.run.outgoing.iter().map(|(_, m)| m));
     let queued: usize = waiting.map(|m| m.bytes.len()).sum();
+    let io = cx.open(&[Want::In(0)])?;
+    let src = io.ins.src(0)?;
+    let size = src.dtype().size();
     if queued.saturating_add(src.len() * size) > MAX_IN_FLIGHT {
         return Err(Error::new(Code::S008, "messages of more than 1 GiB wait for their receiver").received(queued));
     }
-    let mut bytes = vec![0; src.len() * size];
-    let row = src.lane_len() * size;
-    if row > 0 {
-        bytes.chunks_exact_mut(row).enumerate().for_each(|(lane, out)| src.gather(lane, 0, out));
-    }
+    let bytes = src.to_dense();
     let shape = [src.lanes() as u32, src.lane_len() as u32];
     let pattern = Pattern::dense(src.dtype(), &shape)?;
+    drop(io);
     let message = Message { from: cx.m.settings.core, pattern, bytes };
     if to == cx.m.settings.core {
         cx.m.run.messages.push_back(message);
@@ -182,8 +181,8 @@ pub fn receive(cx: &mut Cx) -> Result<()> {
             .received(format!("rank {from}"))
             .operand("peer_id"));
     };
-    let profile = cx.profile();
-    copy(&Src::new(&message.bytes, message.pattern)?, &cx.dst(0)?, profile)
+    let mut io = cx.open(&[Want::Out(0)])?;
+    copy(&Src::new(&message.bytes, &message.pattern)?, &mut io.outs.dst(0)?, io.profile)
 }
 
 /// GPSIMDSB2SB (33): exchanges with the partner core of a logical core.

@@ -1,10 +1,11 @@
 //! Copies: GenericCopy, AbstractCopy, TensorCopy, Load, Save, DMACopy and the DMA descriptors.
 
 use super::Cx;
+use super::Want::{In, InPlace, Out};
 use crate::ir::opcodes::dma::field as f;
 use crate::ir::{CopyMode, TransposeOp, Value};
 use crate::{Code, Error, Result};
-use birsim_kernels::access::Src;
+use birsim_kernels::access::Source;
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::cast::MemoryReductionOp;
 use birsim_kernels::{copy as kernel, dma};
@@ -27,7 +28,12 @@ bind! {
 /// GenericCopy (1), AbstractCopy (3), Load (19), Save (22), TensorCopy (23), DMADescriptorCopy (69), and
 /// TensorCopyDynamicSrc and Dst (24, 25), whose offset operand is part of their resolved address.
 pub fn copy(cx: &mut Cx) -> Result<()> {
-    kernel::copy(&cx.src(0)?, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[InPlace(0), Out(0)])?;
+    let mut dst = io.outs.dst(0)?;
+    match io.ins.source(0)? {
+        Source::Apart(src) => kernel::copy(&src, &mut dst, io.profile),
+        Source::Same => Ok(()),
+    }
 }
 
 /// DMACopy (32): four modes.
@@ -48,7 +54,10 @@ pub fn dma_copy(cx: &mut Cx) -> Result<()> {
             }
             match op {
                 MemoryReductionOp::Copy => copy(cx),
-                op => dma::accumulate_copy(op, &cx.src(0)?, &cx.dst(0)?, cx.profile()),
+                op => {
+                    let mut io = cx.open(&[In(0), Out(0)])?;
+                    dma::accumulate_copy(op, &io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
+                }
             }
         }
         CopyMode::Transpose => transpose(cx, f::DMACopy::transpose_op),
@@ -73,12 +82,14 @@ pub fn descriptor_cce(cx: &mut Cx) -> Result<()> {
 
 /// DMADescriptorReplicate (72).
 pub fn replicate(cx: &mut Cx) -> Result<()> {
-    dma::replicate(&cx.src(0)?, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[In(0), Out(0)])?;
+    dma::replicate(&io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
 }
 
 fn transpose(cx: &mut Cx, field: usize) -> Result<()> {
     let op = cx.named_opt::<TransposeOp>(field)?.unwrap_or(TransposeOp::None);
-    dma::transpose(op, &cx.src(0)?, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[In(0), Out(0)])?;
+    dma::transpose(op, &io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
 }
 
 fn reduce(cx: &mut Cx, op: AluOp, constants: usize) -> Result<()> {
@@ -86,6 +97,6 @@ fn reduce(cx: &mut Cx, op: AluOp, constants: usize) -> Result<()> {
         Some(Value::Floats(c)) => c.iter().map(|x| *x as f32).collect(),
         _ => Vec::new(),
     };
-    let sources: Result<Vec<Src>> = (0..cx.n_ins()).map(|k| cx.src(k)).collect();
-    dma::cce(&dma::Cce { op, constants: &constants }, &sources?, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open_all()?;
+    dma::cce(&dma::Cce { op, constants: &constants }, &io.ins.tensors()?, &mut io.outs.dst(0)?, io.profile)
 }

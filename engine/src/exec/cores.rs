@@ -1,14 +1,13 @@
 //! What an instruction does at a rendezvous of several cores.
 
-use super::Cx;
+use super::{Cx, Want};
 use crate::ir::opcodes::collective::field as f;
 use crate::ir::{CollectiveDimension, CollectiveKind, Opcode, Value};
 use crate::world::expr::Ex;
 use crate::world::{FieldValue, Meeting, Program, Run, Settings, group_of};
 use crate::{Code, Error, Result};
-use arrayvec::ArrayVec;
 use birsim_kernels::Named;
-use birsim_kernels::access::{Pattern, Src};
+use birsim_kernels::access::Src;
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::collective::{self as kernel, permute_source};
 
@@ -75,7 +74,8 @@ pub fn receive(cx: &mut Cx) -> Result<bool> {
         return Ok(false);
     }
     let Some(received) = cx.m.run.received.take() else { return Ok(false) };
-    let dst = cx.dst(0)?;
+    let mut io = cx.open(&[Want::Out(0)])?;
+    let mut dst = io.outs.dst(0)?;
     let bytes = received.buffers.first().and_then(|b| b.first()).map_or(&[][..], Vec::as_slice);
     let sent = bytes.len() / dst.dtype().size();
     if sent != dst.len() || bytes.len() != dst.len() * dst.dtype().size() {
@@ -83,9 +83,8 @@ pub fn receive(cx: &mut Cx) -> Result<bool> {
             .received(format!("{} bytes for {}", bytes.len(), dst.len() * dst.dtype().size()))
             .operand("outs[0]"));
     }
-    let nums: ArrayVec<u32, 8> = dst.pattern().pairs().iter().map(|p| p.num).collect();
-    let src = Src::new(bytes, Pattern::dense(dst.dtype(), &nums)?)?;
-    birsim_kernels::copy::copy(&src, &dst, cx.profile())?;
+    let dense = dst.pattern().like_dense()?;
+    birsim_kernels::copy::copy(&Src::new(bytes, &dense)?, &mut dst, io.profile)?;
     Ok(true)
 }
 
@@ -103,21 +102,17 @@ pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> 
     let rank = received.ranks.iter().position(|r| *r == me).unwrap_or(0);
     let dim = cx.named_opt::<CollectiveDimension>(f::CollectiveCompute::cc_dim)?.unwrap_or(CollectiveDimension::Free);
     for k in 0..cx.n_ins() {
-        let own = cx.src(k)?;
-        let nums: ArrayVec<u32, 8> = own.pattern().pairs().iter().map(|p| p.num).collect();
+        let Some((_, own)) = cx.location_and_pattern(k)? else { continue };
+        let (dense, size) = (own.like_dense()?, own.len() * own.dtype().size());
         let mut buffers = Vec::with_capacity(received.ranks.len());
         for (id, inputs) in received.ranks.iter().zip(&received.buffers) {
             let bytes = inputs.get(k).map_or(&[][..], Vec::as_slice);
-            if bytes.len() != own.len() * own.dtype().size() {
+            if bytes.len() != size {
                 return Err(Error::new(Code::S002, "the ranks of a collective send different numbers of bytes")
-                    .received(format!(
-                        "{} from rank {id}, {} from rank {me}",
-                        bytes.len(),
-                        own.len() * own.dtype().size()
-                    ))
+                    .received(format!("{} from rank {id}, {size} from rank {me}", bytes.len()))
                     .operand(format!("ins[{k}]")));
             }
-            buffers.push(Src::new(bytes, Pattern::dense(own.dtype(), &nums)?)?);
+            buffers.push(Src::new(bytes, &dense)?);
         }
         let source = match kind {
             CollectiveKind::Permute => permute_source(&pairs(cx), me),
@@ -129,18 +124,20 @@ pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> 
         let source = received.ranks.iter().position(|r| *r == source).ok_or_else(|| {
             Error::new(Code::S008, "the sending rank is not in the group").received(format!("rank {source}"))
         })?;
-        let dst = cx.dst(k)?;
-        let profile = cx.profile();
+        let chosen = match kind {
+            CollectiveKind::SendRecvCce => listed(cx, &received.ranks, &buffers)?,
+            _ => Vec::new(),
+        };
+        let mut io = cx.open(&[Want::Out(k)])?;
+        let (dst, profile) = (&mut io.outs.dst(k)?, io.profile);
         match kind {
-            CollectiveKind::AllReduce => kernel::all_reduce(op, &buffers, &dst, profile)?,
-            CollectiveKind::ReduceScatter => kernel::reduce_scatter(op, dim, &buffers, rank, &dst, profile)?,
-            CollectiveKind::AllGather => kernel::all_gather(dim, &buffers, &dst, profile)?,
-            CollectiveKind::SendRecvCce => {
-                kernel::all_reduce(op, &listed(cx, &received.ranks, &buffers)?, &dst, profile)?
-            }
-            CollectiveKind::AllToAll => kernel::all_to_all(&buffers, rank, &dst, profile)?,
+            CollectiveKind::AllReduce => kernel::all_reduce(op, &buffers, dst, profile)?,
+            CollectiveKind::ReduceScatter => kernel::reduce_scatter(op, dim, &buffers, rank, dst, profile)?,
+            CollectiveKind::AllGather => kernel::all_gather(dim, &buffers, dst, profile)?,
+            CollectiveKind::SendRecvCce => kernel::all_reduce(op, &chosen, dst, profile)?,
+            CollectiveKind::AllToAll => kernel::all_to_all(&buffers, rank, dst, profile)?,
             CollectiveKind::Permute | CollectiveKind::PermuteImplicit => {
-                birsim_kernels::copy::copy(&buffers[source], &dst, profile)?;
+                birsim_kernels::copy::copy(&buffers[source], dst, profile)?;
             }
             other => {
                 return Err(Error::new(Code::U002, format!("{other} over several cores is not described")));
@@ -155,7 +152,7 @@ fn listed<'a>(cx: &Cx, ranks: &[u32], buffers: &[Src<'a>]) -> Result<Vec<Src<'a>
     let from = cx.ints(f::CollectiveCompute::recv_from_rank)?;
     let buffer = |from: i64| {
         let at = ranks.iter().position(|r| i64::from(*r) == from);
-        at.and_then(|k| buffers.get(k)).map(Src::flat).ok_or_else(|| {
+        at.and_then(|k| buffers.get(k)).copied().ok_or_else(|| {
             Error::new(Code::S008, "recv_from_rank must name cores of the run")
                 .received(format!("rank {from}"))
                 .operand("recv_from_rank")

@@ -94,7 +94,7 @@ pub fn effects(cx: &Cx) -> Result<Vec<Effect>> {
         let place = &cx.m.places[location as usize].0;
         let table = is_table(cx, k);
         // A table can be reached anywhere inside its location.
-        let pattern = if table { place.whole(pattern.dtype())? } else { pattern };
+        let pattern = if table { place.whole(pattern.dtype())? } else { pattern.clone() };
         let partial = access != Access::Read && cx.inst.opcode.is(Trait::KeepsSome);
         let exact = !table && !partial;
         list.push(Effect { operand: k, location, arena: place.arena, access, pattern, exact });
@@ -105,7 +105,7 @@ pub fn effects(cx: &Cx) -> Result<Vec<Effect>> {
 /// The operand's elements are chosen by an index tensor or by a bounds test.
 fn is_table(cx: &Cx, k: usize) -> bool {
     let by_index = matches!(cx.operand_at(k), Some(Opnd::Dynamic(d)) if d.vector.is_some());
-    by_index || role(cx, k).is_some_and(|r| r.table) || cx.open()
+    by_index || role(cx, k).is_some_and(|r| r.table) || cx.leaves_tensor()
 }
 
 /// The role of operand `k`; index operands have none.

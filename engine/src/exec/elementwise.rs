@@ -1,10 +1,12 @@
 //! Element-wise instructions, reductions and recurrences (`alu.md` 6).
 
 use super::Cx;
+use super::Want::{In, InPlace, Maybe, Out};
 use super::activation::{drain_second, epilogue};
 use crate::ir::opcodes::elementwise::field as f;
 use crate::ir::{AxisList, Engine, EngineAccumulation, PoolFunction, TscMode};
 use crate::{Code, Error, Result};
+use birsim_kernels::access::Source;
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::{elementwise as kernel, pool, reduce, scan};
 
@@ -28,7 +30,8 @@ pub fn tensor_scalar(cx: &mut Cx) -> Result<()> {
         const1: cx.float(f::TensorScalar::const1)?,
         reverse1: cx.flag(f::TensorScalar::reverse1)?,
     };
-    kernel::tensor_scalar(&p, &cx.src(0)?, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[InPlace(0), Out(0)])?;
+    kernel::tensor_scalar(&p, &io.ins.source(0)?, &mut io.outs.dst(0)?, io.profile)
 }
 
 /// TensorScalarPtr (29): plain, address, scalar-tensor-tensor and scan forms.
@@ -46,30 +49,41 @@ pub fn tensor_scalar_ptr(cx: &mut Cx) -> Result<()> {
             .operand("apply_transpose"));
     }
     let negated = cx.flag(f::TensorScalarPtr::negate_second_output)?;
-    let (src, s0, s1) = (cx.src(0)?, cx.input_opt(1)?, cx.input_opt(2)?);
+    let scan = cx.flag(f::TensorScalarPtr::is_tensor_tensor_scan)?;
+    let two_tensors = scan || cx.flag(f::TensorScalarPtr::is_scalar_tensor_tensor)?;
     let reduces = kind != EngineAccumulation::Idle && cx.n_outs() > 1;
-    // LoadAccumulate starts from the operand after those that the form uses; TensorScalarReduce uses one scalar only.
-    let init = match cx.input_opt(3)? {
-        None if reduces => s1.clone(),
+    // A third tensor that also is a start value is read after the first write.
+    let third = if two_tensors && cx.n_ins() > 2 && !reduces { InPlace(2) } else { Maybe(2) };
+    let mut io = cx.open(&[InPlace(0), Maybe(1), third, Maybe(3), Out(0)])?;
+    let (src, s0, dst) = (io.ins.source(0)?, io.ins.input_opt(1)?, &mut io.outs.dst(0)?);
+    // LoadAccumulate starts from the operand after those the form uses: TensorScalarReduce has one scalar only.
+    let init = match io.ins.input_opt(3)? {
+        None if reduces => io.ins.input_opt(2)?,
         other => other,
     };
-    let dst = cx.dst(0)?;
-    let fold = epilogue(cx, kind, p.op1, init);
+    let fold = epilogue(io.accumulator, io.profile, kind, p.op1, init);
     let missing =
         |k: usize| Error::new(Code::J009, "this form of TensorScalarPtr has three inputs").operand(format!("ins[{k}]"));
-    if cx.flag(f::TensorScalarPtr::is_tensor_tensor_scan)? {
+    if scan {
         let scan = scan::TensorTensorScan { op0: p.op0, reverse0: p.reverse0, op1: p.op1, reverse1: p.reverse1 };
         let initial = s0.ok_or_else(|| missing(1))?;
-        let data1 = s1.as_ref().and_then(|s| s.view()).ok_or_else(|| missing(2))?;
-        scan::tensor_tensor_scan(&scan, &src, &initial, data1, &dst, fold.as_ref(), cx.profile())?;
-    } else if cx.flag(f::TensorScalarPtr::is_scalar_tensor_tensor)? {
-        let (scalar, tensor1) = (s0.ok_or_else(|| missing(1))?, s1.ok_or_else(|| missing(2))?);
-        kernel::scalar_tensor_tensor(&p, &src, &scalar, &tensor1, &dst, fold.as_ref(), cx.profile())?;
+        let data1 = io.ins.source(2).map_err(|_| missing(2))?;
+        scan::tensor_tensor_scan(&scan, &src, &initial, &data1, dst, fold.as_ref(), io.profile)?;
+    } else if two_tensors {
+        let scalar = s0.ok_or_else(|| missing(1))?;
+        if third == Maybe(2) && io.ins.input_opt(2)?.is_none() {
+            return Err(missing(2));
+        }
+        let tensor1 = io.ins.source(2).map_err(|_| {
+            Error::new(Code::S008, "the third operand of scalar-tensor-tensor is a tensor").operand("ins[2]")
+        })?;
+        kernel::scalar_tensor_tensor(&p, &src, &scalar, &tensor1, dst, fold.as_ref(), io.profile)?;
     } else {
         // TensorScalarReduce: op1 folds instead of being a second stage.
-        let s1 = if reduces { None } else { s1 };
-        kernel::tensor_scalar_ptr(&p, &src, s0.as_ref(), s1.as_ref(), &dst, fold.as_ref(), cx.profile())?;
+        let s1 = if reduces { None } else { io.ins.input_opt(2)? };
+        kernel::tensor_scalar_ptr(&p, &src, s0.as_ref(), s1.as_ref(), dst, fold.as_ref(), io.profile)?;
     }
+    drop(io);
     drain_second(cx, kind, negated)
 }
 
@@ -83,8 +97,9 @@ pub fn tensor_scalar_cache(cx: &mut Cx) -> Result<()> {
         mode: cx.named::<TscMode>(f::TensorScalarCache::mode)?,
         acc: accumulation(cx, f::TensorScalarCache::acc)?,
     };
-    let (src, scalar, initial) = (cx.src(0)?, cx.input_opt(1)?, cx.input_opt(2)?);
-    scan::tensor_scalar_cache(&p, &src, scalar.as_ref(), initial.as_ref(), &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[In(0), Maybe(1), Maybe(2), Out(0)])?;
+    let (src, scalar, initial) = (io.ins.src(0)?, io.ins.input_opt(1)?, io.ins.input_opt(2)?);
+    scan::tensor_scalar_cache(&p, &src, scalar.as_ref(), initial.as_ref(), &mut io.outs.dst(0)?, io.profile)
 }
 
 /// TensorTensor (31). The epilogue's fold is not a field of the record: sums.
@@ -92,10 +107,11 @@ pub fn tensor_tensor(cx: &mut Cx) -> Result<()> {
     let kind = accumulation(cx, f::TensorTensor::acc)?;
     let on_pool = cx.inst.engine == Engine::Pool && !cx.any_in_psum()?;
     let p = kernel::TensorTensor { op: cx.named(f::TensorTensor::op)?, on_pool };
-    let (a, b) = (cx.src(0)?, cx.src(1)?);
-    let dst = cx.dst(0)?;
-    let fold = epilogue(cx, kind, AluOp::Add, None);
-    kernel::tensor_tensor(&p, &a, &b, &dst, fold.as_ref(), cx.profile())?;
+    let mut io = cx.open(&[InPlace(0), InPlace(1), Out(0)])?;
+    let (a, b) = (io.ins.source(0)?, io.ins.source(1)?);
+    let fold = epilogue(io.accumulator, io.profile, kind, AluOp::Add, None);
+    kernel::tensor_tensor(&p, &a, &b, &mut io.outs.dst(0)?, fold.as_ref(), io.profile)?;
+    drop(io);
     drain_second(cx, kind, false)
 }
 
@@ -110,13 +126,15 @@ pub fn tensor_reduce(cx: &mut Cx) -> Result<()> {
         accumulate: None,
         on_pool,
     };
-    reduce::tensor_reduce(&p, &cx.src(0)?, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[In(0), Out(0)])?;
+    reduce::tensor_reduce(&p, &io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
 }
 
 /// Pool (20).
 pub fn pool(cx: &mut Cx) -> Result<()> {
     let func = cx.named::<PoolFunction>(f::Pool::func)?;
-    pool::pool(func, &cx.src(0)?, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[In(0), Out(0)])?;
+    pool::pool(func, &io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
 }
 
 fn accumulation(cx: &Cx, field: usize) -> Result<EngineAccumulation> {
@@ -132,13 +150,13 @@ pub fn tonga_reduce(cx: &mut Cx) -> Result<()> {
         && cx.ints(f::TongaReduceMacroSymbolic::reduce_axes)?.iter().all(|d| *d == 0);
     let on_pool = cx.inst.engine == Engine::Pool && !cx.any_in_psum()?;
     let p = kernel::TensorTensor { op, on_pool };
-    let (ins, profile) = ((0..cx.n_ins()).map(|k| cx.src(k)).collect::<Result<Vec<_>>>()?, cx.profile());
-    let dst = cx.dst(0)?;
-    for (k, src) in ins.iter().enumerate() {
+    let mut io = cx.open_all()?;
+    let dst = &mut io.outs.dst(0)?;
+    for (k, src) in io.ins.tensors()?.into_iter().enumerate() {
         if first && k == 0 {
-            birsim_kernels::copy::copy(src, &dst, profile)?;
+            birsim_kernels::copy::copy(&src, dst, io.profile)?;
         } else {
-            kernel::tensor_tensor(&p, &dst.as_src(), src, &dst, None, profile)?;
+            kernel::tensor_tensor(&p, &Source::Same, &src.into(), dst, None, io.profile)?;
         }
     }
     Ok(())

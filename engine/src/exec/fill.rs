@@ -1,6 +1,7 @@
 //! Memset, Iota, selects by position, and GetSequenceBounds.
 
 use super::Cx;
+use super::Want::{In, Out};
 use crate::ir::opcodes::{copy::field as fc, select::field as f};
 use crate::ir::{Engine, MemsetMode, Value};
 use crate::{Code, Error, Result};
@@ -20,17 +21,22 @@ pub fn memset(cx: &mut Cx) -> Result<()> {
     match cx.named::<MemsetMode>(fc::Memset::mode)? {
         MemsetMode::Const => {
             let bits = cx.int(fc::Memset::constant)? as u64;
-            fill::memset_const(bits, &cx.dst(0)?)
+            let mut io = cx.open(&[Out(0)])?;
+            fill::memset_const(bits, &mut io.outs.dst(0)?)
         }
         MemsetMode::Random if cx.inst.engine == Engine::Pool => {
-            let dst = cx.dst(0)?;
-            let first = cx.first_partition(0)?;
-            rng::memset_random_pool(cx.rng().gen1(first, dst.lanes())?, &dst)
+            let (first, engine) = (cx.first_partition(0)?, cx.engine());
+            let mut io = cx.open(&[Out(0)])?;
+            let mut dst = io.outs.dst(0)?;
+            rng::memset_random_pool(io.rngs[engine].0.gen1(first, dst.lanes())?, &mut dst)
         }
         MemsetMode::Random => {
-            let dst = cx.dst(0)?;
-            let profile = cx.profile();
-            rng::memset_random_host(cx.host_rng(), &dst, profile)
+            let mut host = cx.take_host_rng();
+            let done = cx
+                .open(&[Out(0)])
+                .and_then(|mut io| rng::memset_random_host(&mut host, &mut io.outs.dst(0)?, io.profile));
+            cx.put_host_rng(host);
+            done
         }
     }
 }
@@ -64,7 +70,8 @@ pub fn iota(cx: &mut Cx) -> Result<()> {
         pattern: &pattern,
         channel_multiplier: cx.int(f::Iota::channel_multiplier)?,
     };
-    iota::iota(&p, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[Out(0)])?;
+    iota::iota(&p, &mut io.outs.dst(0)?, io.profile)
 }
 
 /// TensorScalarAffineSelect (62).
@@ -83,5 +90,6 @@ pub fn affine_select(cx: &mut Cx) -> Result<()> {
         compare_op: cx.named::<AluOp>(f::TensorScalarAffineSelect::compare_op)?,
         fill_value: cx.float(f::TensorScalarAffineSelect::fill_value)? as f32,
     };
-    iota::affine_select(&p, &cx.src(0)?, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[In(0), Out(0)])?;
+    iota::affine_select(&p, &io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
 }

@@ -1,16 +1,17 @@
 //! Gathers and scatters through index tensors (42 to 46), and the run-time offsets of DMACopy.
 
-use super::Cx;
+use super::Want::{In, Index, Out, OutTable, Table};
+use super::{Cx, Want};
 use crate::ir::opcodes::dma::field as fd;
 use crate::ir::opcodes::indirect::field as f;
 use crate::ir::{IndirectDim, Value};
 use crate::world::{Diagnostic, Indexed, Opnd, VectorSpec};
 use crate::{Code, Error, Result};
 use birsim_kernels::Named;
-use birsim_kernels::access::{Dst, Pattern, Src};
+use birsim_kernels::access::Src;
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::cast::MemoryReductionOp;
-use birsim_kernels::indirect::{self as kernel, Log, Table};
+use birsim_kernels::indirect::{self as kernel, Log};
 
 bind! {
     GenericIndirectLoad => generic_load,
@@ -18,10 +19,6 @@ bind! {
     GenericIndirectSave => generic_save,
     IndirectSave => save,
     IndirectSaveAccumulate => save_accumulate,
-}
-
-fn table<'a, V>(view: &'a (V, Pattern, i64), log: &'a Option<Log>) -> Table<'a, V> {
-    Table { whole: &view.0, pattern: &view.1, address: view.2, log: log.as_ref() }
 }
 
 /// A log of the places that indices choose, when the run is observed.
@@ -44,20 +41,25 @@ fn reached(cx: &mut Cx, k: usize, address: i64, log: Option<Log>) -> Result<()> 
 
 /// IndirectLoad (43).
 pub fn load(cx: &mut Cx) -> Result<()> {
-    let from = cx.table_src(0)?;
-    let (indices, dst) = (cx.src(1)?, cx.dst(0)?);
     let log = log(cx);
-    kernel::load(&table(&from, &log), &indices, &dst, cx.profile())?;
-    reached(cx, 0, from.2, log)
+    let mut io = cx.open(&[Table(0), In(1), Out(0)])?;
+    let from = io.ins.table(0, &log)?;
+    kernel::load(&from, &io.ins.src(1)?, &mut io.outs.dst(0)?, io.profile)?;
+    let address = from.address;
+    drop(io);
+    reached(cx, 0, address, log)
 }
 
 /// IndirectSave (45).
 pub fn save(cx: &mut Cx) -> Result<()> {
-    let (data, indices) = (cx.src(0)?, cx.src(1)?);
-    let to = cx.table_dst(0)?;
     let log = log(cx);
-    kernel::save(&data, &indices, &table(&to, &log), cx.profile())?;
-    reached(cx, cx.n_ins(), to.2, log)
+    let mut io = cx.open(&[In(0), In(1), OutTable(0)])?;
+    let (data, indices) = (io.ins.src(0)?, io.ins.src(1)?);
+    let mut to = io.outs.table(0, &log)?;
+    kernel::save(&data, &indices, &mut to, io.profile)?;
+    let address = to.address;
+    drop(io);
+    reached(cx, cx.n_ins(), address, log)
 }
 
 fn dims(cx: &Cx, field: usize) -> Vec<kernel::IndirectDim> {
@@ -67,45 +69,56 @@ fn dims(cx: &Cx, field: usize) -> Vec<kernel::IndirectDim> {
     }
 }
 
+fn index_operands(cx: &Cx) -> impl Iterator<Item = Want> + use<> {
+    (1..cx.n_ins()).map(In)
+}
+
 /// GenericIndirectLoad (42).
 pub fn generic_load(cx: &mut Cx) -> Result<()> {
     let dims = dims(cx, f::GenericIndirectLoad::indirect_dims);
-    let from = cx.table_src(0)?;
-    let indices: Result<Vec<Src>> = (1..cx.n_ins()).map(|k| cx.src(k)).collect();
-    let dst = cx.dst(0)?;
     let log = log(cx);
-    kernel::generic_load(&dims, &table(&from, &log), &indices?, &dst, cx.profile())?;
-    reached(cx, 0, from.2, log)
+    let wants: Vec<Want> = [Table(0)].into_iter().chain(index_operands(cx)).chain([Out(0)]).collect();
+    let indices = 1..cx.n_ins();
+    let mut io = cx.open(&wants)?;
+    let from = io.ins.table(0, &log)?;
+    let indices: Result<Vec<Src>> = indices.map(|k| io.ins.src(k)).collect();
+    kernel::generic_load(&dims, &from, &indices?, &mut io.outs.dst(0)?, io.profile)?;
+    let address = from.address;
+    drop(io);
+    reached(cx, 0, address, log)
 }
 
 /// GenericIndirectSave (44).
 pub fn generic_save(cx: &mut Cx) -> Result<()> {
     let dims = dims(cx, f::GenericIndirectSave::indirect_dims);
     let op = cx.named_opt::<AluOp>(f::GenericIndirectSave::op)?.unwrap_or(AluOp::Add);
-    let data = cx.src(0)?;
-    let indices: Result<Vec<Src>> = (1..cx.n_ins()).map(|k| cx.src(k)).collect();
-    let to = cx.table_dst(0)?;
     let log = log(cx);
-    kernel::generic_save(&dims, op, &data, &indices?, &table(&to, &log), cx.profile())?;
-    reached(cx, cx.n_ins(), to.2, log)
+    let wants: Vec<Want> = [In(0)].into_iter().chain(index_operands(cx)).chain([OutTable(0)]).collect();
+    let indices = 1..cx.n_ins();
+    let mut io = cx.open(&wants)?;
+    let indices: Result<Vec<Src>> = indices.map(|k| io.ins.src(k)).collect();
+    let mut to = io.outs.table(0, &log)?;
+    kernel::generic_save(&dims, op, &io.ins.src(0)?, &indices?, &mut to, io.profile)?;
+    let address = to.address;
+    drop(io);
+    reached(cx, cx.n_ins(), address, log)
 }
 
 /// IndirectSaveAccumulate (46): indices, values; the table is the output.
 pub fn save_accumulate(cx: &mut Cx) -> Result<()> {
-    let (indices, data) = (cx.src(0)?, cx.src(1)?);
-    let to = cx.table_dst(0)?;
-    let count = match cx.int_opt(f::IndirectSaveAccumulate::num_indices)? {
-        Some(n) => n.max(0) as u64,
-        None => indices.len() as u64,
-    };
-    let p = kernel::SaveAccumulate {
-        num_indices: count,
-        entry_step_elements: cx.int_opt(f::IndirectSaveAccumulate::entry_step_elements)?.unwrap_or(1),
-        op: cx.named_opt::<AluOp>(f::IndirectSaveAccumulate::op)?.unwrap_or(AluOp::Add),
-    };
+    let count = cx.int_opt(f::IndirectSaveAccumulate::num_indices)?;
+    let entry_step_elements = cx.int_opt(f::IndirectSaveAccumulate::entry_step_elements)?.unwrap_or(1);
+    let op = cx.named_opt::<AluOp>(f::IndirectSaveAccumulate::op)?.unwrap_or(AluOp::Add);
     let log = log(cx);
-    kernel::save_accumulate(&p, &data, &indices, &table(&to, &log), cx.profile())?;
-    reached(cx, cx.n_ins(), to.2, log)
+    let mut io = cx.open(&[In(0), In(1), OutTable(0)])?;
+    let (indices, data) = (io.ins.src(0)?, io.ins.src(1)?);
+    let num_indices = count.map_or(indices.len() as u64, |n| n.max(0) as u64);
+    let mut to = io.outs.table(0, &log)?;
+    let p = kernel::SaveAccumulate { num_indices, entry_step_elements, op };
+    kernel::save_accumulate(&p, &data, &indices, &mut to, io.profile)?;
+    let address = to.address;
+    drop(io);
+    reached(cx, cx.n_ins(), address, log)
 }
 
 /// A DMACopy with a run-time offset that needs more than a plain copy; `None` when it does not.
@@ -120,35 +133,42 @@ pub fn dynamic_copy(cx: &mut Cx, op: MemoryReductionOp) -> Result<Option<()>> {
     let skipped = match (vector(cx, 0), vector(cx, cx.n_ins())) {
         (Some((v, step)), None) => {
             let p = offset(&v, step, oob_is_err)?;
-            let from = cx.table_src(0)?;
-            let (indices, dst) = (cx.index_src(v.arg as usize)?, cx.dst(0)?);
             let log = log(cx);
-            let skipped = kernel::vector_gather(&p, &indices, &table(&from, &log), op, &dst, cx.profile())?;
-            reached(cx, 0, from.2, log)?;
+            let mut io = cx.open(&[Table(0), Index(v.arg as usize), Out(0)])?;
+            let (from, indices) = (io.ins.table(0, &log)?, io.ins.index()?);
+            let skipped = kernel::vector_gather(&p, &indices, &from, op, &mut io.outs.dst(0)?, io.profile)?;
+            let address = from.address;
+            drop(io);
+            reached(cx, 0, address, log)?;
             skipped
         }
         (None, Some((v, step))) => {
             let p = offset(&v, step, oob_is_err)?;
-            let (data, indices) = (cx.src(0)?, cx.index_src(v.arg as usize)?);
-            let to = cx.table_dst(0)?;
             let log = log(cx);
-            let skipped = kernel::vector_scatter(&p, &data, &indices, &table(&to, &log), op, cx.profile())?;
-            reached(cx, cx.n_ins(), to.2, log)?;
+            let mut io = cx.open(&[In(0), Index(v.arg as usize), OutTable(0)])?;
+            let (data, indices) = (io.ins.src(0)?, io.ins.index()?);
+            let mut to = io.outs.table(0, &log)?;
+            let skipped = kernel::vector_scatter(&p, &data, &indices, &mut to, op, io.profile)?;
+            let address = to.address;
+            drop(io);
+            reached(cx, cx.n_ins(), address, log)?;
             skipped
         }
         (Some(_), Some(_)) => {
             return Err(Error::new(Code::U002, "index vectors on both sides of a DMACopy are not documented"));
         }
-        (None, None) if cx.open() => {
+        (None, None) if cx.leaves_tensor() => {
             if op != MemoryReductionOp::Copy {
                 return Err(Error::new(Code::U002, "an accumulating copy that skips elements is not documented"));
             }
-            let from: (Src, Pattern, i64) = cx.table_src(0)?;
-            let to: (Dst, Pattern, i64) = cx.table_dst(0)?;
             let (read, written) = (log(cx), log(cx));
-            let skipped = kernel::copy_in_bounds(&table(&from, &read), &table(&to, &written), cx.profile())?;
-            reached(cx, 0, from.2, read)?;
-            reached(cx, cx.n_ins(), to.2, written)?;
+            let mut io = cx.open(&[Table(0), OutTable(0)])?;
+            let (from, mut to) = (io.ins.table(0, &read)?, io.outs.table(0, &written)?);
+            let skipped = kernel::copy_in_bounds(&from, &mut to, io.profile)?;
+            let addresses = [from.address, to.address];
+            drop(io);
+            reached(cx, 0, addresses[0], read)?;
+            reached(cx, cx.n_ins(), addresses[1], written)?;
             skipped
         }
         (None, None) => return Ok(None),

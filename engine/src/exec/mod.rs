@@ -28,15 +28,16 @@ mod watch;
 
 pub use machine::Machine;
 pub use table::kernel;
+pub use views::{Ins, Opened, Outs, Want};
 pub use watch::Watch;
 
+use crate::memory::overlap::Overlaps;
 use crate::world::expr::Ex;
 use crate::world::spawn::engine_index;
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::Profile;
-use birsim_kernels::access::{Imm, Input, Pattern};
-use birsim_kernels::accumulate::Accumulator;
+use birsim_kernels::access::{Imm, Pattern};
 
 /// Executes one opcode.
 pub type Execute = fn(&mut Cx<'_, '_>) -> Result<()>;
@@ -49,16 +50,16 @@ pub struct Cx<'m, 'w> {
     pub payload: u32,
     /// The instruction.
     pub inst: &'w Inst,
-    stage: u32,
+    overlaps: Overlaps,
 }
 
 impl<'m, 'w> Cx<'m, 'w> {
     /// Prepares an instruction: dynamic operands are resolved, staging is decided.
     pub fn new(m: &'m mut Machine<'w>, payload: u32) -> Result<Self> {
         let inst = &m.program.insts[payload as usize];
-        let mut this = Cx { m, payload, inst, stage: inst.stage };
+        let mut this = Cx { m, payload, inst, overlaps: inst.overlaps };
         if !inst.all_static {
-            this.stage = resolve::dynamic_operands(&mut this)?;
+            this.overlaps = resolve::dynamic_operands(&mut this)?;
         }
         Ok(this)
     }
@@ -88,7 +89,7 @@ impl<'m, 'w> Cx<'m, 'w> {
     }
 
     /// (location, pattern) of operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
-    pub fn location_and_pattern(&self, k: usize) -> Result<Option<(u32, Pattern)>> {
+    pub fn location_and_pattern(&self, k: usize) -> Result<Option<(u32, &Pattern)>> {
         self.place_of(k)
     }
 
@@ -99,24 +100,19 @@ impl<'m, 'w> Cx<'m, 'w> {
     }
 
     /// (location, pattern) of operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
-    fn place_of(&self, k: usize) -> Result<Option<(u32, Pattern)>> {
-        match self.operand(k) {
-            Some(Opnd::Static { loc, pattern }) => Ok(Some((*loc, self.m.program.patterns[*pattern as usize].clone()))),
-            Some(Opnd::Dynamic(_)) => {
-                Ok(self.m.run.dynamic.iter().find(|d| d.operand == k).map(|d| (d.loc, d.pattern.clone())))
-            }
-            Some(Opnd::Faulty(e)) => Err((**e).clone()),
-            _ => Ok(None),
-        }
+    fn place_of(&self, k: usize) -> Result<Option<(u32, &Pattern)>> {
+        Ok(match self.kept(k)? {
+            Some((loc, kept)) => Some((loc, self.pattern(kept)?)),
+            None => None,
+        })
     }
 
     fn missing(&self, role: &str, k: usize) -> Error {
-        Error::new(Code::J009, format!("{} needs a tensor operand here", self.inst.opcode))
-            .operand(format!("{role}[{k}]"))
+        views::missing(self.inst.opcode, role, k)
     }
 
     /// A dynamic operand leaves its tensor, and the instruction skips the elements outside (ruling D22).
-    pub fn open(&self) -> bool {
+    pub fn leaves_tensor(&self) -> bool {
         self.m.run.open
     }
 
@@ -131,19 +127,6 @@ impl<'m, 'w> Cx<'m, 'w> {
     /// Location of operand `k` counted over ins, outs, indirection_ins.
     pub fn location(&self, k: usize) -> Result<Option<u32>> {
         Ok(self.place_of(k)?.map(|(l, _)| l))
-    }
-
-    /// Input `k`: tensor, immediate or register.
-    pub fn input(&mut self, k: usize) -> Result<Input<'w>> {
-        Ok(match self.scalar(k)? {
-            Some(imm) => Input::Imm(imm),
-            None => Input::View(self.src(k)?),
-        })
-    }
-
-    /// Input `k`, when there is one.
-    pub fn input_opt(&mut self, k: usize) -> Result<Option<Input<'w>>> {
-        if k < self.n_ins() { self.input(k).map(Some) } else { Ok(None) }
     }
 
     /// Input `k` as a scalar, when it is an immediate or a register.
@@ -214,20 +197,20 @@ impl<'m, 'w> Cx<'m, 'w> {
         }
     }
 
-    /// Accumulator of the instruction's engine.
-    pub fn accumulator(&self) -> &Accumulator {
-        &self.m.accumulators[engine_index(self.inst.engine)].0
+    /// Index of the instruction's engine among those of the machine.
+    pub fn engine(&self) -> usize {
+        engine_index(self.inst.engine)
     }
 
-    /// Random states of the instruction's engine.
-    pub fn rng(&mut self) -> &mut birsim_kernels::rng::DeviceRng {
-        &mut self.m.rngs[engine_index(self.inst.engine)].0
-    }
-
-    /// The host generator.
-    pub fn host_rng(&mut self) -> &mut birsim_kernels::rng::Mt19937_64 {
+    /// Takes the host generator, which [`Cx::put_host_rng`] gives back.
+    pub fn take_host_rng(&mut self) -> birsim_kernels::rng::Mt19937_64 {
         let seed = self.m.settings.seed;
-        self.m.run.host_rng.get_or_insert_with(|| birsim_kernels::rng::Mt19937_64::new(seed))
+        self.m.run.host_rng.take().unwrap_or_else(|| birsim_kernels::rng::Mt19937_64::new(seed))
+    }
+
+    /// Gives the host generator back.
+    pub fn put_host_rng(&mut self, rng: birsim_kernels::rng::Mt19937_64) {
+        self.m.run.host_rng = Some(rng);
     }
 
     /// Machine partition of lane 0 of output `k`.

@@ -1,11 +1,12 @@
 //! The PE array: Matmult and its write to PSUM (`matmul-mx.md` 2, 3).
 
 use super::Cx;
+use super::Want::{In, Out};
 use crate::ir::opcodes::pe::field as f;
 use crate::ir::{MatmultPerfMode, MemoryType};
 use crate::memory::accumulate::{MacMode, clear, write_product};
 use crate::target::PSUM_BANK_BYTES;
-use crate::world::Diagnostic;
+use crate::world::{AccumShadow, Diagnostic};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::{Pair, Pattern};
@@ -26,11 +27,12 @@ const ACCUMULATE: i64 = 4;
 
 /// Matmult (8).
 pub fn matmult(cx: &mut Cx) -> Result<()> {
-    let (ifmap, weights) = (cx.src(0)?, cx.src(1)?);
     let p = shared_fields(cx)?;
     let mode = mac_mode(cx, f::Matmult::accumulation_flag)?;
     let mut product = std::mem::take(&mut cx.m.run.product);
-    let done = matmul::matmult(&p, &ifmap, &weights, &mut product, cx.profile());
+    let done = cx
+        .open(&[In(0), In(1)])
+        .and_then(|io| matmul::matmult(&p, &io.ins.src(0)?, &io.ins.src(1)?, &mut product, io.profile));
     let done = done.and_then(|()| store(cx, mode, product.rows(), product.cols(), product.values()));
     cx.m.run.product = product;
     done
@@ -95,13 +97,13 @@ fn auto_psum(cx: &Cx) -> bool {
 /// Writes a finished product to its PSUM destination.
 pub(super) fn store(cx: &mut Cx, mode: MacMode, rows: usize, cols: usize, values: &[f32]) -> Result<()> {
     let arena = cx.out_arena(0)?;
-    let profile = cx.profile();
     let psum = cx.out_memory(0)? == MemoryType::Psum;
     // START clears before the first product lands.
     if mode == MacMode::Start && psum {
         clear_region(cx, f::Matmult::psum_zero_region)?;
     }
-    let dst = cx.dst(0)?;
+    let mut io = cx.open(&[Out(0)])?;
+    let mut dst = io.outs.dst(0)?;
     if dst.lanes() != rows || dst.lane_len() != cols {
         return Err(Error::new(Code::S002, "the destination of a matmul has M partitions of N elements")
             .received(format!("{} x {} for a product of {rows} x {cols}", dst.lanes(), dst.lane_len()))
@@ -110,10 +112,11 @@ pub(super) fn store(cx: &mut Cx, mode: MacMode, rows: usize, cols: usize, values
     if !psum {
         return Err(Error::new(Code::S008, "a matmul writes to PSUM").operand("outs[0]"));
     }
-    let Some(marks) = cx.m.accums.get_mut(arena).and_then(|a| a.0.as_mut()) else {
+    let Some(marks) = io.accums.get_mut(arena).and_then(|a| a.0.as_mut()) else {
         return Err(Error::new(Code::B001, "a PSUM arena has no accumulate shadow"));
     };
-    let fresh = write_product(&dst, marks, mode, values, profile)?;
+    let fresh = write_product(&mut dst, marks, mode, values, io.profile)?;
+    drop(io);
     if let (Some((lo, hi)), false) = (fresh, auto_psum(cx)) {
         note_fresh(cx, lo, hi)?;
     }
@@ -170,13 +173,8 @@ fn clear_region(cx: &mut Cx, field: usize) -> Result<()> {
     let from = from.saturating_sub(ahead);
     let pairs = [Pair { stride: stride as i64, num: lanes }, Pair { stride: 1, num: (to - from) as u32 }];
     let whole = Pattern::new(Dtype::Uint8, (row + from) as i64, &pairs)?;
-    let (lo, hi) = whole.extent().unwrap_or((0, 0));
-    let fresh = cx.m.arenas[arena].touch(lo as usize, hi as usize)?;
-    cx.m.run.touch(fresh, &cx.m.settings.limits)?;
-    // SAFETY: the inputs of the running matmul are outside PSUM or have been read; nothing else views this arena.
-    let dst = unsafe { cx.m.arenas[arena].dst(whole) }?;
-    if let Some(marks) = cx.m.accums.get_mut(arena).and_then(|a| a.0.as_mut()) {
-        clear(&dst, marks);
+    if let (mut dst, Some(AccumShadow(Some(marks)))) = cx.open_region(arena, &whole)? {
+        clear(&mut dst, marks);
     }
     Ok(())
 }
@@ -201,11 +199,13 @@ fn pair(cx: &Cx, field: usize) -> Result<[i64; 2]> {
 
 /// MatmultMx (95).
 pub fn matmult_mx(cx: &mut Cx) -> Result<()> {
-    let (ifmap, weights, ifmap_scales, weights_scales) = (cx.src(0)?, cx.src(1)?, cx.src(2)?, cx.src(3)?);
     let p = shared_fields(cx)?;
     let mode = mac_mode(cx, f::MatmultMx::accumulation_flag)?;
     let mut product = std::mem::take(&mut cx.m.run.product);
-    let done = mx::matmult_mx(&p, &ifmap, &weights, &ifmap_scales, &weights_scales, &mut product);
+    let done = cx.open(&[In(0), In(1), In(2), In(3)]).and_then(|io| {
+        let (ifmap, weights) = (io.ins.src(0)?, io.ins.src(1)?);
+        mx::matmult_mx(&p, &ifmap, &weights, &io.ins.src(2)?, &io.ins.src(3)?, &mut product)
+    });
     let done = done.and_then(|()| store(cx, mode, product.rows(), product.cols(), product.values()));
     cx.m.run.product = product;
     done
@@ -213,12 +213,13 @@ pub fn matmult_mx(cx: &mut Cx) -> Result<()> {
 
 /// MatmultSparse (9): refused by the kernel, which names what is missing (ruling D50).
 pub fn matmult_sparse(cx: &mut Cx) -> Result<()> {
-    matmul::matmult_sparse(&cx.src(0)?, &cx.src(1)?, &cx.src(2)?)
+    let io = cx.open(&[In(0), In(1), In(2)])?;
+    matmul::matmult_sparse(&io.ins.src(0)?, &io.ins.src(1)?, &io.ins.src(2)?)
 }
 
 /// QuantizeMx (96).
 pub fn quantize_mx(cx: &mut Cx) -> Result<()> {
-    let src = cx.src(0)?;
-    let (data, scales) = (cx.dst(0)?, cx.dst(1)?);
-    mx::quantize_mx(&mx::QuantizeMx, &src, &data, &scales, cx.profile())
+    cx.with_both_outputs(&[In(0)], |ins, data, scales, profile| {
+        mx::quantize_mx(&mx::QuantizeMx, &ins.src(0)?, data, scales, profile)
+    })
 }

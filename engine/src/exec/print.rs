@@ -1,6 +1,6 @@
 //! DevicePrint (57): the text of a tensor, collected for the caller of the simulator.
 
-use super::Cx;
+use super::{Cx, Want};
 use crate::Result;
 use crate::ir::DebugBuffer;
 use crate::ir::Value;
@@ -24,7 +24,6 @@ const EDGE: usize = 3;
 
 /// DevicePrint (57).
 pub fn device_print(cx: &mut Cx) -> Result<()> {
-    let src = cx.src(0)?;
     let buffer = cx.named_opt::<DebugBuffer>(f::DevicePrint::output_buffer)?.unwrap_or(DebugBuffer::Stdout);
     let prefix = match &cx.inst.fields[f::DevicePrint::prefix] {
         FieldValue::Cold(v) => match v.as_ref() {
@@ -43,9 +42,12 @@ pub fn device_print(cx: &mut Cx) -> Result<()> {
         return Ok(());
     }
     let mut text = String::new();
+    let io = cx.open(&[Want::In(0)])?;
+    let src = io.ins.src(0)?;
     let dims: Vec<String> = src.pattern().pairs().iter().map(|p| p.num.to_string()).collect();
     let _ = write!(text, "{prefix}{}{} [{}]", if prefix.is_empty() { "" } else { " " }, src.dtype(), dims.join(" x "));
     rows(&src, print_all, most, &mut text);
+    drop(io);
     cx.m.run.prints.push(DevicePrint { stderr: buffer == DebugBuffer::Stderr, text });
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Scalar registers: RegisterAlu, RegisterMove, TensorLoad, TensorSave (`alu.md` 6.12).
 
-use super::Cx;
+use super::{Cx, Want};
 use crate::ir::Role;
 use crate::ir::opcodes::registers::field as f;
 use crate::world::{Opnd, RegRef, write_register};
@@ -127,7 +127,8 @@ fn alu(op: AluOp, a: i128, b: i128, bits: u32, signed: bool) -> Result<i128> {
 /// TensorLoad (75): one element into a register.
 pub fn tensor_load(cx: &mut Cx) -> Result<()> {
     let reg = target(cx)?;
-    let src = cx.src(0)?;
+    let io = cx.open(&[Want::In(0)])?;
+    let src = io.ins.src(0)?;
     if src.len() != 1 {
         return Err(Error::new(Code::S008, "TensorLoad reads one element").received(src.len()).operand("ins[0]"));
     }
@@ -136,6 +137,7 @@ pub fn tensor_load(cx: &mut Cx) -> Result<()> {
     let raw = u64::from_le_bytes(bytes);
     let shift = 64 - src.dtype().size() as u32 * 8;
     let value = if src.dtype().is_signed() { (((raw << shift) as i64) >> shift) as u64 } else { raw };
+    drop(io);
     write_register(cx.m.registers, reg, value);
     Ok(())
 }
@@ -143,11 +145,13 @@ pub fn tensor_load(cx: &mut Cx) -> Result<()> {
 /// TensorSave (76): a register or immediate into one element; the low bytes are stored.
 pub fn tensor_save(cx: &mut Cx) -> Result<()> {
     let value = scalar(cx, 0)?;
-    let dst = cx.dst(0)?;
+    let mut io = cx.open(&[Want::Out(0)])?;
+    let mut dst = io.outs.dst(0)?;
     if dst.len() != 1 {
         return Err(Error::new(Code::S008, "TensorSave writes one element").received(dst.len()).operand("outs[0]"));
     }
-    dst.scatter(0, 0, &value.bits.to_le_bytes()[..dst.dtype().size()]);
+    let size = dst.dtype().size();
+    dst.scatter(0, 0, &value.bits.to_le_bytes()[..size]);
     Ok(())
 }
 
@@ -157,13 +161,15 @@ pub(super) fn store_scalar(cx: &mut Cx, k: usize, value: u64) -> Result<()> {
         write_register(cx.m.registers, reg, value);
         return Ok(());
     }
-    let dst = cx.dst(k)?;
+    let mut io = cx.open(&[Want::Out(k)])?;
+    let mut dst = io.outs.dst(k)?;
     if dst.len() != 1 || !dst.dtype().is_integer() {
         return Err(Error::new(Code::S008, "the result is one integer")
             .received(format!("{} elements of {}", dst.len(), dst.dtype()))
             .operand(format!("outs[{k}]")));
     }
-    dst.scatter(0, 0, &value.to_le_bytes()[..dst.dtype().size()]);
+    let size = dst.dtype().size();
+    dst.scatter(0, 0, &value.to_le_bytes()[..size]);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use super::Cx;
 use crate::ir::{Rule, Trait};
-use crate::memory::overlap::{Overlap, classify};
+use crate::memory::overlap::Overlaps;
 use crate::memory::{resolve, resolve_open};
 use crate::world::{DynamicSpec, Opnd, Resolved};
 use crate::{Code, Error, Result};
@@ -10,8 +10,8 @@ use birsim_kernels::Dtype;
 use birsim_kernels::access::Pattern;
 use birsim_kernels::profile::{Guard, OffsetPolicy, OffsetUnit};
 
-/// Resolves every dynamic operand into `run.dynamic`; returns which inputs must be staged.
-pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<u32> {
+/// Resolves every dynamic operand into `run.dynamic`; returns how inputs lie to outputs.
+pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<Overlaps> {
     let r = cx.inst.operands;
     let (ins, outs, all) = (r.ins as usize, r.outs as usize, (r.ins + r.outs + r.indirect) as usize);
     cx.m.run.dynamic.clear();
@@ -28,23 +28,19 @@ pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<u32> {
             cx.m.run.dynamic.push(Resolved { operand: k, loc, pattern });
         }
     }
-    let mut stage = 0;
-    for k in 0..ins.min(32) {
+    let mut found = Overlaps::default();
+    for k in (0..all).filter(|k| *k < ins || *k >= ins + outs) {
         let Some((sl, sp)) = cx.place_of(k)? else { continue };
         let arena = cx.m.places[sl as usize].0.arena;
         for o in 0..outs {
-            let Some((dl, dp)) = cx.place_of(ins + o)? else { continue };
-            if cx.m.places[dl as usize].0.arena != arena {
-                continue;
-            }
-            let class = classify(&sp, &dp);
-            let in_place = class == Overlap::Identical && cx.inst.in_place;
-            if class != Overlap::Disjoint && !in_place {
-                stage |= 1 << k;
+            if let Some((dl, dp)) = cx.place_of(ins + o)?
+                && cx.m.places[dl as usize].0.arena == arena
+            {
+                found.note(k, o, sp, dp);
             }
         }
     }
-    Ok(stage)
+    Ok(found)
 }
 
 fn format_role(role: &'static str, k: usize) -> impl Fn() -> String {

@@ -1,6 +1,7 @@
 //! The search family of the vector engine, and gathers inside a partition.
 
 use super::Cx;
+use super::Want::{In, Out};
 use crate::Result;
 use crate::ir::opcodes::{indirect::field as fi, search::field as f};
 use birsim_kernels::{gather, indirect, search};
@@ -17,42 +18,48 @@ bind! {
 
 /// Max (88).
 pub fn max(cx: &mut Cx) -> Result<()> {
-    search::max8(&cx.src(0)?, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[In(0), Out(0)])?;
+    search::max8(&io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
 }
 
 /// MaxIndex (89).
 pub fn max_index(cx: &mut Cx) -> Result<()> {
-    search::max_index(&cx.src(0)?, &cx.src(1)?, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[In(0), In(1), Out(0)])?;
+    search::max_index(&io.ins.src(0)?, &io.ins.src(1)?, &mut io.outs.dst(0)?, io.profile)
 }
 
 /// MatchReplace (90).
 pub fn match_replace(cx: &mut Cx) -> Result<()> {
     let imm = cx.float(f::MatchReplace::imm_value)? as f32;
-    search::match_replace(imm, &cx.src(0)?, &cx.src(1)?, &cx.dst(0)?, None, cx.profile())
+    let mut io = cx.open(&[In(0), In(1), Out(0)])?;
+    search::match_replace(imm, &io.ins.src(0)?, &io.ins.src(1)?, &mut io.outs.dst(0)?, None, io.profile)
 }
 
 /// MaxIndexAndMatchReplace (91).
 pub fn max_index_and_match_replace(cx: &mut Cx) -> Result<()> {
     let imm = cx.float(f::MaxIndexAndMatchReplace::imm_value)? as f32;
-    let (values, data) = (cx.src(0)?, cx.src(1)?);
-    let (dst, indices) = (cx.dst(0)?, cx.dst(1)?);
-    search::match_replace(imm, &values, &data, &dst, Some(&indices), cx.profile())
+    cx.with_both_outputs(&[In(0), In(1)], |ins, dst, indices, profile| {
+        search::match_replace(imm, &ins.src(0)?, &ins.src(1)?, dst, Some(indices), profile)
+    })
 }
 
 /// NonzeroWithCount (104): an extension, the reference skips it.
 pub fn nonzero_with_count(cx: &mut Cx) -> Result<()> {
     let offset = if cx.n_ins() > 1 { cx.scalar(1)?.map_or(0, |i| i.as_i32()) } else { 0 };
     let padding = if cx.n_ins() > 2 { cx.scalar(2)?.map_or(-1, |i| i.as_i32()) } else { -1 };
-    search::nonzero_with_count(offset, padding, &cx.src(0)?, &cx.dst(0)?)
+    let mut io = cx.open(&[In(0), Out(0)])?;
+    search::nonzero_with_count(offset, padding, &io.ins.src(0)?, &mut io.outs.dst(0)?)
 }
 
 /// Gather (92).
 pub fn gather(cx: &mut Cx) -> Result<()> {
-    gather::gather(&cx.src(0)?, &cx.src(1)?, &cx.dst(0)?, cx.profile())
+    let mut io = cx.open(&[In(0), In(1), Out(0)])?;
+    gather::gather(&io.ins.src(0)?, &io.ins.src(1)?, &mut io.outs.dst(0)?, io.profile)
 }
 
 /// IndirectCopy (26).
 pub fn indirect_copy(cx: &mut Cx) -> Result<()> {
     let valid = cx.int(fi::IndirectCopy::num_valid_indices)?.max(0) as u64;
-    indirect::indirect_copy(valid, &cx.src(0)?, &cx.src(1)?, &cx.dst(0)?)
+    let mut io = cx.open(&[In(0), In(1), Out(0)])?;
+    indirect::indirect_copy(valid, &io.ins.src(0)?, &io.ins.src(1)?, &mut io.outs.dst(0)?)
 }

@@ -1,41 +1,378 @@
 //! Operands as views: the only place of this crate that joins patterns with arena memory.
+//!
+//! A binding asks for all operands of a call at once ([`Cx::open`]). Everything that changes memory happens then: inputs
+//! that the kernel must not see change are copied, outputs are touched and accounted. What it gets back borrows the
+//! context, so no memory can be released, touched or handed out again while a view is in use.
 
 use super::Cx;
+use super::Want::{In, InPlace, Index, Maybe, Out, OutTable, Table};
+use crate::ir::Opcode;
+use crate::memory::ArenaMem;
 use crate::world::*;
-use crate::{Error, Result};
-use birsim_kernels::access::{Dst, Pattern, Src};
+use crate::{Code, Error, Result};
+use birsim_kernels::access::{Dst, Imm, Input, Pattern, Source, Src};
+use birsim_kernels::accumulate::Accumulator;
+use birsim_kernels::{Profile, indirect};
+use smallvec::SmallVec;
 
-impl<'w> Cx<'_, 'w> {
-    fn input_at(&mut self, k: usize, staged: bool) -> Result<Option<Src<'w>>> {
-        let Some((loc, pattern)) = self.place_of(k)? else { return Ok(None) };
-        let arena = self.m.places[loc as usize].0.arena as usize;
-        let (lo, hi) = pattern.extent().unwrap_or((0, 0));
-        let present = self.m.arenas[arena].is_present(lo as usize, hi as usize);
-        if present && !staged {
-            // SAFETY: arenas live as long as the world ('w) and are neither released nor moved while an instruction
-            // runs; a source that overlaps a destination is staged unless both are identical and the opcode is
-            // element-wise, which `stage` was computed for.
-            return unsafe { self.m.arenas[arena].src(pattern) }.map(Some);
-        }
-        self.staged(k, arena, pattern).map(Some)
+/// What a binding asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Input, for a kernel that can also work on output 0 in place.
+    InPlace(usize),
+    /// Input: tensor, immediate or register.
+    In(usize),
+    /// Input that may be absent.
+    Maybe(usize),
+    /// Index operand (`indirection_ins`).
+    Index(usize),
+    /// Input whose whole location indices reach into.
+    Table(usize),
+    /// Output; its memory is touched and accounted, the write is recorded.
+    Out(usize),
+    /// Output whose whole location indices reach into. Who writes it marks what was really written.
+    OutTable(usize),
+}
+
+/// The operands of a call, and what else a kernel needs of the machine meanwhile.
+pub struct Opened<'a> {
+    /// Inputs.
+    pub ins: Ins<'a>,
+    /// Outputs.
+    pub outs: Outs<'a>,
+    /// Accumulator of the instruction's engine.
+    pub accumulator: &'a Accumulator,
+    /// Accumulate shadows, by arena.
+    pub accums: &'a mut [AccumShadow],
+    /// Random states, by engine.
+    pub rngs: &'a mut [EngineRng],
+    /// Choices of numerics.
+    pub profile: &'a Profile,
+}
+
+/// The opened inputs, by their number.
+pub struct Ins<'a> {
+    found: SmallVec<[(usize, Found<'a>); 4]>,
+    /// Number of the first index operand, counted over ins, outs, indirection_ins.
+    first_index: usize,
+    opcode: Opcode,
+}
+
+enum Found<'a> {
+    Imm(Imm),
+    Tensor(Source<'a>),
+    Table(TableOf<'a, Src<'a>>),
+}
+
+/// A view of a whole location, the pattern of the operand in it, and the address of the view's byte 0.
+pub struct TableOf<'a, V> {
+    whole: V,
+    pattern: &'a Pattern,
+    /// Address of byte 0.
+    pub address: i64,
+}
+
+impl<'a> Ins<'a> {
+    fn get(&self, k: usize) -> Option<&Found<'a>> {
+        self.found.iter().find(|(at, _)| *at == k).map(|(_, found)| found)
     }
 
-    /// A private copy of an input; never-written bytes read as the fill byte.
-    fn staged(&mut self, k: usize, arena: usize, pattern: Pattern) -> Result<Src<'w>> {
-        let nums: arrayvec::ArrayVec<u32, 8> = pattern.pairs().iter().map(|p| p.num).collect();
-        let dense = Pattern::dense(pattern.dtype(), &nums)?;
+    /// Input `k` as a tensor, which may be output 0 itself.
+    pub fn source(&self, k: usize) -> Result<Source<'a>> {
+        match self.get(k) {
+            Some(Found::Tensor(source)) => Ok(*source),
+            _ => Err(missing(self.opcode, "ins", k)),
+        }
+    }
+
+    /// Input `k` as a tensor of its own.
+    pub fn src(&self, k: usize) -> Result<Src<'a>> {
+        match self.source(k)? {
+            Source::Apart(src) => Ok(src),
+            Source::Same => Err(Error::new(Code::B001, "an operand in place was not asked for").operand(ins_name(k))),
+        }
+    }
+
+    /// Input `k`: tensor, immediate or register.
+    pub fn input(&self, k: usize) -> Result<Input<'a>> {
+        match self.get(k) {
+            Some(Found::Imm(imm)) => Ok(Input::Imm(*imm)),
+            _ => self.src(k).map(Input::View),
+        }
+    }
+
+    /// Input `k`, when present.
+    pub fn input_opt(&self, k: usize) -> Result<Option<Input<'a>>> {
+        self.get(k).map(|_| self.input(k)).transpose()
+    }
+
+    /// Input `k` when it has memory of its own or is a number; `None` when it is output 0 itself.
+    pub fn apart(&self, k: usize) -> Result<Option<Input<'a>>> {
+        match self.get(k) {
+            Some(Found::Tensor(Source::Same)) => Ok(None),
+            _ => self.input(k).map(Some),
+        }
+    }
+
+    /// All opened inputs, which are tensors.
+    pub fn tensors(&self) -> Result<Vec<Src<'a>>> {
+        self.found.iter().map(|(k, _)| self.src(*k)).collect()
+    }
+
+    /// The index operand.
+    pub fn index(&self) -> Result<Src<'a>> {
+        match self.found.iter().find(|(k, _)| *k >= self.first_index) {
+            Some((_, Found::Tensor(Source::Apart(src)))) => Ok(*src),
+            _ => Err(missing(self.opcode, "indirection_ins", 0)),
+        }
+    }
+
+    /// Input `k` as a table. Its accesses go to `log`.
+    pub fn table<'b>(&self, k: usize, log: &'b Option<indirect::Log>) -> Result<indirect::Table<'b, Src<'a>>>
+    where
+        'a: 'b,
+    {
+        match self.get(k) {
+            Some(Found::Table(t)) => {
+                Ok(indirect::Table { whole: t.whole, pattern: t.pattern, address: t.address, log: log.as_ref() })
+            }
+            _ => Err(missing(self.opcode, "ins", k)),
+        }
+    }
+}
+
+/// The opened outputs, by their number. They have no byte in common.
+pub struct Outs<'a> {
+    found: SmallVec<[(usize, TableOf<'a, Dst<'a>>); 2]>,
+    opcode: Opcode,
+}
+
+impl<'a> Outs<'a> {
+    /// Output `k`.
+    pub fn dst(&mut self, k: usize) -> Result<Dst<'_>> {
+        match self.found.iter_mut().find(|(at, _)| *at == k) {
+            Some((_, out)) => Ok(out.whole.reborrow()),
+            None => Err(missing(self.opcode, "outs", k)),
+        }
+    }
+
+    /// Both outputs of an instruction that writes them together.
+    pub fn pair(&mut self) -> Result<(Dst<'_>, Dst<'_>)> {
+        match self.found.as_mut_slice() {
+            [(0, a), (1, b)] => Ok((a.whole.reborrow(), b.whole.reborrow())),
+            _ => Err(missing(self.opcode, "outs", 1)),
+        }
+    }
+
+    /// Output `k` as a table. Its accesses go to `log`.
+    pub fn table<'b>(&'b mut self, k: usize, log: &'b Option<indirect::Log>) -> Result<indirect::Table<'b, Dst<'b>>> {
+        match self.found.iter_mut().find(|(at, _)| *at == k) {
+            Some((_, t)) => Ok(indirect::Table {
+                whole: t.whole.reborrow(),
+                pattern: t.pattern,
+                address: t.address,
+                log: log.as_ref(),
+            }),
+            None => Err(missing(self.opcode, "outs", k)),
+        }
+    }
+}
+
+pub(super) fn missing(opcode: Opcode, role: &str, k: usize) -> Error {
+    Error::new(Code::J009, format!("{opcode} needs a tensor operand here")).operand(format!("{role}[{k}]"))
+}
+
+fn ins_name(k: usize) -> String {
+    format!("ins[{k}]")
+}
+
+/// Where a pattern is kept.
+#[derive(Clone, Copy)]
+pub(super) enum Kept {
+    /// In the program.
+    Static(u32),
+    /// Among the resolved dynamic operands.
+    Dynamic(usize),
+    /// With the private copy of operand k.
+    Whole(usize),
+    /// With the private copy of operand k: the operand's own pattern in it.
+    Base(usize),
+}
+
+/// A prepared operand: what its view will be made of.
+#[derive(Clone, Copy)]
+enum Ready {
+    Imm(usize, Imm),
+    Same(usize),
+    Src { k: usize, memory: Memory, pattern: Kept },
+    Table { k: usize, memory: Memory, whole: Kept, pattern: Kept, address: i64 },
+    Dst { k: usize, arena: usize, whole: Kept, pattern: Kept, address: i64 },
+}
+
+#[derive(Clone, Copy)]
+enum Memory {
+    Arena(usize),
+    /// The private copy of operand k.
+    Copy(usize),
+}
+
+type Prepared = SmallVec<[Ready; 6]>;
+
+impl Cx<'_, '_> {
+    /// Opens operands of the running instruction. Their memory cannot change until the views are dropped.
+    pub fn open(&mut self, wants: &[Want]) -> Result<Opened<'_>> {
+        let reached = self.reached_tables(wants)?;
+        let mut prepared = Prepared::new();
+        for want in wants {
+            match *want {
+                In(k) | InPlace(k) => prepared.push(self.input_ready(k, *want == InPlace(k), &reached)?),
+                Maybe(k) if k >= self.n_ins() => {}
+                Maybe(k) => prepared.push(self.input_ready(k, false, &reached)?),
+                Index(k) => prepared.push(self.index_ready(k, &reached)?),
+                Table(k) => prepared.push(self.table_ready(k, &reached)?),
+                Out(k) => prepared.push(self.out_ready(k)?),
+                OutTable(k) => prepared.push(self.out_table_ready(k)?),
+            }
+        }
+        self.views(&prepared)
+    }
+
+    /// Opens all inputs and output 0.
+    pub fn open_all(&mut self) -> Result<Opened<'_>> {
+        let wants: SmallVec<[Want; 8]> = (0..self.n_ins()).map(In).chain([Out(0)]).collect();
+        self.open(&wants)
+    }
+
+    /// Runs `f` on the outputs 0 and 1 of an instruction that writes both together. When one lies between the elements of the
+    /// other, the second is written to a copy first.
+    pub fn with_both_outputs(
+        &mut self,
+        ins: &[Want],
+        f: impl Fn(&Ins, &mut Dst, &mut Dst, &Profile) -> Result<()>,
+    ) -> Result<()> {
+        let mut wants: SmallVec<[Want; 4]> = ins.into();
+        wants.push(Out(0));
+        let (a, b) = (self.span(self.n_ins())?, self.span(self.n_ins() + 1)?);
+        if !matches!((a, b), (Some(a), Some(b)) if meet(a, b)) {
+            wants.push(Out(1));
+            let mut io = self.open(&wants)?;
+            let (mut first, mut second) = io.outs.pair()?;
+            return f(&io.ins, &mut first, &mut second, io.profile);
+        }
+        let (mut bytes, dense) = {
+            let mut io = self.open(&[Out(1)])?;
+            let second = io.outs.dst(1)?;
+            (second.as_src().to_dense(), second.pattern().like_dense()?)
+        };
+        let mut io = self.open(&wants)?;
+        f(&io.ins, &mut io.outs.dst(0)?, &mut Dst::new(&mut bytes, &dense)?, io.profile)?;
+        drop(io);
+        let mut io = self.open(&[Out(1)])?;
+        io.outs.dst(1)?.fill_from_dense(&bytes);
+        Ok(())
+    }
+
+    /// The pattern and memory of a byte range that no operand names, for writing, with the accumulate shadow of its arena.
+    pub fn open_region<'a>(
+        &'a mut self,
+        arena: usize,
+        pattern: &'a Pattern,
+    ) -> Result<(Dst<'a>, Option<&'a mut AccumShadow>)> {
+        let (lo, hi) = pattern.extent().unwrap_or((0, 0));
+        self.present(arena, lo as usize, hi as usize)?;
+        let (ptr, len) = self.m.arenas[arena].base();
+        // SAFETY: the arena lives as long as the machine, which is borrowed meanwhile; this is its only view.
+        let dst = unsafe { Dst::from_raw(ptr, len, pattern) }?;
+        Ok((dst, self.m.accums.get_mut(arena)))
+    }
+
+    /// Where operand `k`, counted over ins, outs, indirection_ins, has its pattern; `None` when it is not a tensor.
+    pub(super) fn kept(&self, k: usize) -> Result<Option<(u32, Kept)>> {
+        match self.operand(k) {
+            Some(Opnd::Static { loc, pattern }) => Ok(Some((*loc, Kept::Static(*pattern)))),
+            Some(Opnd::Dynamic(_)) => {
+                let at = self.m.run.dynamic.iter().position(|d| d.operand == k);
+                Ok(at.map(|at| (self.m.run.dynamic[at].loc, Kept::Dynamic(at))))
+            }
+            Some(Opnd::Faulty(e)) => Err((**e).clone()),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn pattern(&self, kept: Kept) -> Result<&Pattern> {
+        find(self.m.program, self.m.run, kept)
+    }
+
+    fn arena_of(&self, loc: u32) -> usize {
+        self.m.places[loc as usize].0.arena as usize
+    }
+
+    /// Arena and byte range of operand `k`.
+    fn span(&self, k: usize) -> Result<Option<Span>> {
+        let Some((loc, kept)) = self.kept(k)? else { return Ok(None) };
+        Ok(self.pattern(kept)?.extent().map(|(lo, hi)| (self.arena_of(loc), lo, hi)))
+    }
+
+    /// The locations that the call writes at computed places.
+    fn reached_tables(&self, wants: &[Want]) -> Result<SmallVec<[Span; 1]>> {
+        let mut out = SmallVec::new();
+        for want in wants {
+            if let OutTable(k) = *want
+                && let Some((loc, _)) = self.kept(self.n_ins() + k)?
+            {
+                let (lo, hi) = self.m.places[loc as usize].0.extent();
+                out.push((self.arena_of(loc), lo as i64, hi as i64));
+            }
+        }
+        Ok(out)
+    }
+
+    fn input_ready(&mut self, k: usize, in_place: bool, reached: &[Span]) -> Result<Ready> {
+        if let Some(imm) = self.scalar(k)? {
+            return Ok(Ready::Imm(k, imm));
+        }
+        if in_place && self.inst.in_place && self.overlaps.same(k) {
+            return Ok(Ready::Same(k));
+        }
+        let copied = self.overlaps.meets(k);
+        self.tensor_ready(k, copied, reached)
+            .map_err(|e| e.operand(ins_name(k)))?
+            .ok_or_else(|| missing(self.inst.opcode, "ins", k))
+    }
+
+    fn index_ready(&mut self, k: usize, reached: &[Span]) -> Result<Ready> {
+        let name = || format!("indirection_ins[{k}]");
+        if k >= self.inst.operands.indirect as usize {
+            return Err(missing(self.inst.opcode, "indirection_ins", k));
+        }
+        let at = self.n_ins() + self.n_outs() + k;
+        let copied = self.overlaps.meets(at);
+        self.tensor_ready(at, copied, reached)
+            .map_err(|e| e.operand(name()))?
+            .ok_or_else(|| missing(self.inst.opcode, "indirection_ins", k))
+    }
+
+    /// A tensor that is read: where it is, or a private copy when the call writes there or nothing was written yet.
+    fn tensor_ready(&mut self, k: usize, copied: bool, reached: &[Span]) -> Result<Option<Ready>> {
+        let Some((loc, kept)) = self.kept(k)? else { return Ok(None) };
+        let arena = self.arena_of(loc);
+        let (lo, hi) = self.pattern(kept)?.extent().unwrap_or((0, 0));
+        let present = self.m.arenas[arena].is_present(lo as usize, hi as usize);
+        if present && !copied && !reached.iter().any(|t| meet(*t, (arena, lo, hi))) {
+            return Ok(Some(Ready::Src { k, memory: Memory::Arena(arena), pattern: kept }));
+        }
+        // Cloned: the copy itself changes what the pattern is borrowed from.
+        let pattern = self.pattern(kept)?.clone();
+        let dense = pattern.like_dense()?;
         let bytes = pattern.len() * pattern.dtype().size();
         let buffer = self.m.run.staging(k, bytes, &self.m.settings.limits)?;
-        let out: &mut [u8] = &mut bytemuck::cast_slice_mut(buffer)[..bytes];
+        let out: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut buffer.words)[..bytes];
+        buffer.whole = Some(dense);
         let mem = &mut self.m.arenas[arena];
-        let (lo, hi) = pattern.extent().unwrap_or((0, 0));
-        if mem.is_present(lo as usize, hi as usize) {
+        if present {
+            let (ptr, len) = mem.base();
             // SAFETY: the view is dropped before anything else touches the arena.
-            let src = unsafe { mem.src(pattern) }?;
-            let row = src.lane_len() * src.dtype().size();
-            if row > 0 {
-                out.chunks_exact_mut(row).enumerate().for_each(|(lane, o)| src.gather(lane, 0, o));
-            }
+            unsafe { Src::from_raw(ptr, len, &pattern) }?.copy_dense(out);
         } else {
             let size = pattern.dtype().size();
             for (e, o) in out.chunks_exact_mut(size).enumerate() {
@@ -43,111 +380,178 @@ impl<'w> Cx<'_, 'w> {
                 mem.read(at as usize, o);
             }
         }
-        // SAFETY: the staging buffer of this operand is not touched again until the next instruction.
-        unsafe { Src::from_raw(out.as_ptr(), bytes, dense) }
+        Ok(Some(Ready::Src { k, memory: Memory::Copy(k), pattern: Kept::Whole(k) }))
     }
 
-    /// Input `k` as a tensor view.
-    pub fn src(&mut self, k: usize) -> Result<Src<'w>> {
-        if k >= self.n_ins() {
-            return Err(self.missing("ins", k));
-        }
-        let staged = self.stage & (1 << k.min(31)) != 0;
-        self.input_at(k, staged).map_err(|e| e.operand(format!("ins[{k}]")))?.ok_or_else(|| self.missing("ins", k))
-    }
-
-    /// Index operand `k` as a tensor view.
-    pub fn index_src(&mut self, k: usize) -> Result<Src<'w>> {
-        if k >= self.inst.operands.indirect as usize {
-            return Err(self.missing("indirection_ins", k));
-        }
-        let at = self.n_ins() + self.n_outs() + k;
-        self.input_at(at, false)
-            .map_err(|e| e.operand(format!("indirection_ins[{k}]")))?
-            .ok_or_else(|| self.missing("indirection_ins", k))
-    }
-
-    /// Output `k` as a tensor view; its memory is touched and accounted, the write is recorded.
-    pub fn dst(&mut self, k: usize) -> Result<Dst<'w>> {
-        self.dst_at(k, true)
-    }
-
-    /// Output `k`, without setting marks of the initialisation shadow (for writers that mark what they really wrote).
-    fn dst_at(&mut self, k: usize, mark: bool) -> Result<Dst<'w>> {
-        if k >= self.n_outs() {
-            return Err(self.missing("outs", k));
-        }
-        let at = self.n_ins() + k;
-        let named = |e: Error| e.operand(format!("outs[{k}]"));
-        let Some((loc, pattern)) = self.place_of(at).map_err(named)? else { return Err(self.missing("outs", k)) };
-        let arena = self.m.places[loc as usize].0.arena as usize;
-        if let Some((lo, hi)) = pattern.extent() {
-            let fresh = self.m.arenas[arena].touch(lo as usize, hi as usize)?;
-            if fresh > 0 {
-                self.m.run.touch(fresh, &self.m.settings.limits)?;
-            }
-            let state = &mut self.m.states[loc as usize];
-            if !state.written {
-                *state = LocationState { written: true, first_writer: self.payload };
-            }
-            if mark && let Some(shadow) = &mut self.m.inits[arena].0 {
-                shadow.set(&pattern, true);
-            }
-        }
-        // SAFETY: as in `input_at`; outputs of one instruction are written one after the other.
-        unsafe { self.m.arenas[arena].dst(pattern) }.map_err(named)
-    }
-
-    /// Input `k` as a table that indices reach into: a view of its whole location, its pattern, and the address of the
-    /// view's byte 0. The location is copied first when an output is inside it.
-    pub fn table_src(&mut self, k: usize) -> Result<(Src<'w>, Pattern, i64)> {
-        let Some((loc, pattern)) = self.place_of(k)? else { return Err(self.missing("ins", k)) };
+    /// A location that indices reach into. It is copied first when the call writes there.
+    fn table_ready(&mut self, k: usize, reached: &[Span]) -> Result<Ready> {
+        let Some((loc, kept)) = self.kept(k)? else { return Err(missing(self.inst.opcode, "ins", k)) };
         let place = self.m.places[loc as usize].0.clone();
         let arena = place.arena as usize;
         let (lo, hi) = place.extent();
         self.present(arena, lo, hi)?;
-        let mut shared = false;
+        let own = (arena, lo as i64, hi as i64);
+        let mut shared = reached.iter().any(|t| meet(*t, own));
         for o in 0..self.n_outs() {
-            if let Some((other, dst)) = self.place_of(self.n_ins() + o)? {
-                let (a, b) = dst.extent().unwrap_or((0, 0));
-                shared |= self.m.places[other as usize].0.arena == place.arena && a < hi as i64 && (lo as i64) < b;
-            }
+            shared |= self.span(self.n_ins() + o)?.is_some_and(|out| meet(out, own));
         }
         let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
+        let pattern = self.pattern(kept)?.clone();
         let whole = place.whole(pattern.dtype())?;
+        let bytes = if shared { hi - lo } else { 0 };
+        let buffer = self.m.run.staging(k, bytes, &self.m.settings.limits)?;
         if !shared {
-            // SAFETY: as in `input_at`; no output is inside this location.
-            return Ok((unsafe { self.m.arenas[arena].src(whole) }?, pattern, address));
+            buffer.whole = Some(whole);
+            let memory = Memory::Arena(arena);
+            return Ok(Ready::Table { k, memory, whole: Kept::Whole(k), pattern: kept, address });
         }
-        let buffer = self.m.run.staging(k, hi - lo, &self.m.settings.limits)?;
-        let bytes: &mut [u8] = &mut bytemuck::cast_slice_mut(buffer)[..hi - lo];
-        self.m.arenas[arena].read(lo, bytes);
-        // SAFETY: the staging buffer of this operand is not touched again until the next instruction.
-        let view = unsafe { Src::from_raw(bytes.as_ptr(), bytes.len(), whole.shifted(-(lo as i64))) }?;
-        Ok((view, pattern.shifted(-(lo as i64)), address + lo as i64))
+        self.m.arenas[arena].read(lo, &mut bytemuck::cast_slice_mut(&mut buffer.words)[..bytes]);
+        buffer.whole = Some(whole.shifted(-(lo as i64)));
+        buffer.base = Some(pattern.shifted(-(lo as i64)));
+        let (whole, pattern) = (Kept::Whole(k), Kept::Base(k));
+        Ok(Ready::Table { k, memory: Memory::Copy(k), whole, pattern, address: address + lo as i64 })
     }
 
-    /// Output `k` as a table that indices reach into.
-    pub fn table_dst(&mut self, k: usize) -> Result<(Dst<'w>, Pattern, i64)> {
+    fn out_ready(&mut self, k: usize) -> Result<Ready> {
+        let named = |e: Error| e.operand(format!("outs[{k}]"));
+        if k >= self.n_outs() {
+            return Err(missing(self.inst.opcode, "outs", k));
+        }
         let at = self.n_ins() + k;
-        let Some((loc, pattern)) = self.place_of(at)? else { return Err(self.missing("outs", k)) };
+        let Some((loc, kept)) = self.kept(at).map_err(named)? else {
+            return Err(missing(self.inst.opcode, "outs", k));
+        };
+        let arena = self.arena_of(loc);
+        if let Some((lo, hi)) = self.pattern(kept)?.extent() {
+            self.present(arena, lo as usize, hi as usize)?;
+            self.note_write(loc);
+            let pattern = find(self.m.program, self.m.run, kept)?;
+            if let Some(shadow) = &mut self.m.inits[arena].0 {
+                shadow.set(pattern, true);
+            }
+        }
+        Ok(Ready::Dst { k, arena, whole: kept, pattern: kept, address: 0 })
+    }
+
+    fn out_table_ready(&mut self, k: usize) -> Result<Ready> {
+        let at = self.n_ins() + k;
+        let Some((loc, kept)) = self.kept(at)? else { return Err(missing(self.inst.opcode, "outs", k)) };
         let place = self.m.places[loc as usize].0.clone();
-        let arena = place.arena as usize;
         let (lo, hi) = place.extent();
-        self.present(arena, lo, hi)?;
+        self.present(place.arena as usize, lo, hi)?;
+        self.note_write(loc);
+        let whole = place.whole(self.pattern(kept)?.dtype())?;
+        self.m.run.staging(at, 0, &self.m.settings.limits)?.whole = Some(whole);
+        let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
+        Ok(Ready::Dst { k, arena: place.arena as usize, whole: Kept::Whole(at), pattern: kept, address })
+    }
+
+    fn note_write(&mut self, loc: u32) {
         let state = &mut self.m.states[loc as usize];
         if !state.written {
             *state = LocationState { written: true, first_writer: self.payload };
         }
-        let whole = place.whole(pattern.dtype())?;
-        let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
-        // SAFETY: as in `input_at`; sources in the same location have been copied by `table_src` or staged.
-        Ok((unsafe { self.m.arenas[arena].dst(whole) }?, pattern, address))
     }
 
     /// Touches and accounts a byte range of an arena.
     fn present(&mut self, arena: usize, lo: usize, hi: usize) -> Result<()> {
         let fresh = self.m.arenas[arena].touch(lo, hi)?;
-        self.m.run.touch(fresh, &self.m.settings.limits)
+        if fresh > 0 {
+            self.m.run.touch(fresh, &self.m.settings.limits)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the views of prepared operands.
+    fn views(&mut self, prepared: &[Ready]) -> Result<Opened<'_>> {
+        let (opcode, first_index) = (self.inst.opcode, self.n_ins() + self.n_outs());
+        let engine = crate::world::spawn::engine_index(self.inst.engine);
+        let m = &mut *self.m;
+        let mut memory = Bases { arenas: m.arenas, found: SmallVec::new() };
+        let (program, run) = (m.program, &*m.run);
+        let mut ins = Ins { found: SmallVec::new(), first_index, opcode };
+        let mut outs = Outs { found: SmallVec::new(), opcode };
+        let mut written: SmallVec<[Span; 2]> = SmallVec::new();
+        for ready in prepared {
+            // SAFETY of every `from_raw` below: the memory is an arena or a private copy of this machine, which the result borrows,
+            // so it is neither released nor moved nor handed out again meanwhile. Nothing that is read is written: an input
+            // that meets an output has been copied (`Overlaps`, `reached_tables`) or is `Same`. Outputs are compared here.
+            let (ptr, len) = match ready {
+                Ready::Src { memory: Memory::Arena(arena), .. }
+                | Ready::Table { memory: Memory::Arena(arena), .. }
+                | Ready::Dst { arena, .. } => memory.of(*arena),
+                Ready::Src { memory: Memory::Copy(k), .. } | Ready::Table { memory: Memory::Copy(k), .. } => {
+                    let words = &run.stage[*k].words;
+                    (words.as_ptr().cast_mut().cast(), size_of_val(words.as_slice()))
+                }
+                Ready::Imm(..) | Ready::Same(_) => (std::ptr::null_mut(), 0),
+            };
+            match *ready {
+                Ready::Imm(k, imm) => ins.found.push((k, Found::Imm(imm))),
+                Ready::Same(k) => ins.found.push((k, Found::Tensor(Source::Same))),
+                Ready::Src { k, pattern, .. } => {
+                    // SAFETY: see above.
+                    let src = unsafe { Src::from_raw(ptr, len, find(program, run, pattern)?) };
+                    ins.found.push((k, Found::Tensor(Source::Apart(src.map_err(|e| e.operand(ins_name(k)))?))));
+                }
+                Ready::Table { k, whole, pattern, address, .. } => {
+                    // SAFETY: see above.
+                    let whole = unsafe { Src::from_raw(ptr, len, find(program, run, whole)?) }?;
+                    let pattern = find(program, run, pattern)?;
+                    ins.found.push((k, Found::Table(TableOf { whole, pattern, address })));
+                }
+                Ready::Dst { k, arena, whole, pattern, address } => {
+                    let whole = find(program, run, whole)?;
+                    if let Some((lo, hi)) = whole.extent() {
+                        let own = (arena, lo, hi);
+                        if written.iter().any(|w| meet(*w, own)) {
+                            return Err(Error::new(Code::B001, "two open outputs meet").operand(format!("outs[{k}]")));
+                        }
+                        written.push(own);
+                    }
+                    // SAFETY: see above; no other open output has a byte in this range.
+                    let whole =
+                        unsafe { Dst::from_raw(ptr, len, whole) }.map_err(|e| e.operand(format!("outs[{k}]")))?;
+                    let pattern = find(program, run, pattern)?;
+                    outs.found.push((k, TableOf { whole, pattern, address }));
+                }
+            }
+        }
+        let (accumulator, profile) = (&m.accumulators[engine].0, &m.settings.profile);
+        Ok(Opened { ins, outs, accumulator, accums: m.accums, rngs: m.rngs, profile })
+    }
+}
+
+/// Arena and half-open byte range.
+type Span = (usize, i64, i64);
+
+fn meet(a: Span, b: Span) -> bool {
+    a.0 == b.0 && a.1 < b.2 && b.1 < a.2
+}
+
+fn find<'a>(program: &'a Program, run: &'a Run, kept: Kept) -> Result<&'a Pattern> {
+    let found = match kept {
+        Kept::Static(at) => program.patterns.get(at as usize),
+        Kept::Dynamic(at) => run.dynamic.get(at).map(|d| &d.pattern),
+        Kept::Whole(k) => run.stage.get(k).and_then(|s| s.whole.as_ref()),
+        Kept::Base(k) => run.stage.get(k).and_then(|s| s.base.as_ref()),
+    };
+    found.ok_or_else(|| Error::new(Code::B001, "an operand has lost its pattern"))
+}
+
+/// First bytes of the arenas in use. Each is asked for once, so that one view does not end the right of another.
+struct Bases<'a> {
+    arenas: &'a mut [ArenaMem],
+    found: SmallVec<[(usize, (*mut u8, usize)); 4]>,
+}
+
+impl Bases<'_> {
+    fn of(&mut self, arena: usize) -> (*mut u8, usize) {
+        if let Some((_, base)) = self.found.iter().find(|(a, _)| *a == arena) {
+            return *base;
+        }
+        let base = self.arenas[arena].base();
+        self.found.push((arena, base));
+        base
     }
 }

@@ -21,7 +21,7 @@ pub enum MacMode {
 /// Writes `product` (row-major, one row per lane of `dst`) and marks the elements. Returns the first byte range that was
 /// to be added to but carried no mark.
 pub fn write_product(
-    dst: &Dst,
+    dst: &mut Dst,
     marks: &mut Shadow,
     mode: MacMode,
     product: &[f32],
@@ -82,7 +82,7 @@ fn marks_of<'a>(dst: &Dst, marks: &Shadow, lane: usize, start: usize, each: &'a 
 }
 
 /// Clears data and marks of every element of a pattern (start of an accumulation group over a zero region).
-pub fn clear(dst: &Dst, marks: &mut Shadow) {
+pub fn clear(dst: &mut Dst, marks: &mut Shadow) {
     let zero = [0u8; CHUNK];
     let size = dst.dtype().size();
     for lane in 0..dst.lanes() {

@@ -2,7 +2,6 @@
 
 use crate::{Code, Error, Result};
 use bevy_ecs::prelude::Component;
-use birsim_kernels::access::{Dst, Pattern, Src};
 use memmap2::{MmapMut, MmapOptions};
 
 /// Arenas below this size are filled at once; larger ones are reserved and filled page by page.
@@ -123,33 +122,14 @@ impl ArenaMem {
         }
     }
 
-    fn ptr(&mut self) -> *mut u8 {
+    /// Address of byte 0, and the bytes that are valid from there on: none before the first touch.
+    pub fn base(&mut self) -> (*mut u8, usize) {
+        let len = self.len;
         match &mut self.store {
-            Store::Untouched => std::ptr::NonNull::dangling().as_ptr(),
-            Store::Whole(b) => b.as_mut_ptr().cast(),
-            Store::Paged { map, .. } => map.as_mut_ptr(),
+            Store::Untouched => (std::ptr::NonNull::dangling().as_ptr(), 0),
+            Store::Whole(b) => (b.as_mut_ptr().cast(), len),
+            Store::Paged { map, .. } => (map.as_mut_ptr(), len),
         }
-    }
-
-    /// Read view of a pattern whose whole extent is present.
-    ///
-    /// # Safety
-    /// The arena must outlive `'a` without being touched anew or released, and the conditions of [`Src::from_raw`] hold
-    /// between this view and the write views of the same instruction.
-    pub unsafe fn src<'a>(&mut self, pattern: Pattern) -> Result<Src<'a>> {
-        let len = if matches!(self.store, Store::Untouched) { 0 } else { self.len };
-        // SAFETY: the pointer is valid for `len` bytes; lifetime and aliasing are the caller's promise.
-        unsafe { Src::from_raw(self.ptr(), len, pattern) }
-    }
-
-    /// Write view of a pattern whose whole extent is present.
-    ///
-    /// # Safety
-    /// As for [`ArenaMem::src`]; no other write view overlaps it.
-    pub unsafe fn dst<'a>(&mut self, pattern: Pattern) -> Result<Dst<'a>> {
-        let len = if matches!(self.store, Store::Untouched) { 0 } else { self.len };
-        // SAFETY: the pointer is valid for `len` bytes; lifetime and aliasing are the caller's promise.
-        unsafe { Dst::from_raw(self.ptr(), len, pattern) }
     }
 
     /// Copies bytes out; never-written ones read as the fill byte.

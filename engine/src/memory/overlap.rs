@@ -24,6 +24,44 @@ pub fn classify(src: &Pattern, dst: &Pattern) -> Overlap {
     }
 }
 
+/// How the inputs of an instruction lie to its outputs, by operand (over ins, outs, indirection_ins).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overlaps {
+    meets: u32,
+    same: u32,
+}
+
+/// Operands from this one on are judged together.
+const LAST: usize = 31;
+
+impl Overlaps {
+    /// Notes input `k` against output `o` of the same arena.
+    pub fn note(&mut self, k: usize, o: usize, src: &Pattern, dst: &Pattern) {
+        let class = classify(src, dst);
+        if class == Overlap::Disjoint {
+            return;
+        }
+        let (bit, first) = (1 << k.min(LAST), self.meets & (1 << k.min(LAST)) == 0);
+        self.meets |= bit;
+        // What also meets another output, or is one of many, is copied.
+        if class == Overlap::Identical && o == 0 && first && k < LAST {
+            self.same |= bit;
+        } else {
+            self.same &= !bit;
+        }
+    }
+
+    /// Input `k` has bytes in common with an output: the kernel gets a copy, unless it works in place.
+    pub fn meets(&self, k: usize) -> bool {
+        self.meets & (1 << k.min(LAST)) != 0
+    }
+
+    /// Input `k` has the elements of output 0, in the same order, and no byte of another output.
+    pub fn same(&self, k: usize) -> bool {
+        k < LAST && self.same & (1 << k) != 0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use super::dispatch::{Call, Calls};
 use super::machine::MachineParam;
-use crate::exec::{Cx, Machine};
+use crate::exec::{Cx, Machine, Want};
 use crate::ir::table::RouteClass;
 use crate::world::*;
 use crate::{Code, Error, Result};
@@ -46,13 +46,8 @@ pub(crate) fn read_inputs(In(row): In<u32>, mut machine: MachineParam) -> Result
             let mut cx = Cx::new(m, row).map_err(|e| program.locate(e, row))?;
             (0..cx.n_ins())
                 .map(|k| {
-                    let src = cx.src(k).map_err(|e| program.locate(e, row))?;
-                    let mut bytes = vec![0; src.len() * src.dtype().size()];
-                    let lane = src.lane_len() * src.dtype().size();
-                    if lane > 0 {
-                        bytes.chunks_exact_mut(lane).enumerate().for_each(|(l, out)| src.gather(l, 0, out));
-                    }
-                    Ok(bytes)
+                    let read = cx.open(&[Want::In(k)]).and_then(|io| Ok(io.ins.src(k)?.to_dense()));
+                    read.map_err(|e| program.locate(e, row))
                 })
                 .collect()
         })

@@ -132,9 +132,9 @@ pub struct Inst {
     pub sync: super::SyncSet,
     /// Predicates.
     pub predicates: Box<[CompiledPredicate]>,
-    /// Bit i: `ins[i]` is static and must be staged because it overlaps an output.
-    pub stage: u32,
-    /// All operands are static, so `stage` is complete.
+    /// How static inputs lie to static outputs.
+    pub overlaps: crate::memory::overlap::Overlaps,
+    /// All operands are static, so `overlaps` is complete.
     pub all_static: bool,
     /// Reads every element before it writes the same element.
     pub in_place: bool,

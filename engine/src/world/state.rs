@@ -150,7 +150,7 @@ pub struct Run {
     /// What the other cores sent, for the instruction that was let through.
     pub received: Option<Received>,
     /// Buffers for staged inputs, by operand.
-    pub stage: Vec<Vec<u64>>,
+    pub stage: Vec<Staging>,
     /// Host generator, made on first use.
     pub host_rng: Option<birsim_kernels::rng::Mt19937_64>,
     /// Product of the running matmul.
@@ -167,6 +167,17 @@ pub struct Run {
     pub outgoing: Vec<(u32, Message)>,
     /// Texts of DevicePrint, in order.
     pub prints: Vec<DevicePrint>,
+}
+
+/// The private copy of an operand, and the patterns its views borrow.
+#[derive(Default)]
+pub struct Staging {
+    /// Bytes.
+    pub words: Vec<u64>,
+    /// Pattern of the copy, or of the whole location of a table.
+    pub whole: Option<birsim_kernels::access::Pattern>,
+    /// Pattern of a table's operand inside the copy.
+    pub base: Option<birsim_kernels::access::Pattern>,
 }
 
 impl Run {
@@ -191,11 +202,11 @@ impl Run {
 
     /// The buffer of operand `k`, at least `bytes` long. A pattern can name an element many times, so its copy may be larger
     /// than all tensors together.
-    pub fn staging(&mut self, k: usize, bytes: usize, limits: &Limits) -> crate::Result<&mut [u64]> {
+    pub fn staging(&mut self, k: usize, bytes: usize, limits: &Limits) -> crate::Result<&mut Staging> {
         if self.stage.len() <= k {
-            self.stage.resize_with(k + 1, Vec::new);
+            self.stage.resize_with(k + 1, Staging::default);
         }
-        let (buffer, words) = (&mut self.stage[k], bytes.div_ceil(8));
+        let (buffer, words) = (&mut self.stage[k].words, bytes.div_ceil(8));
         let more = words.saturating_sub(buffer.len());
         if more > 0 {
             let allowed = limits.max_memory.is_none_or(|max| self.stats.touched.saturating_add(bytes as u64) <= max);
@@ -206,7 +217,7 @@ impl Run {
             }
             buffer.resize(words, 0);
         }
-        Ok(buffer)
+        Ok(&mut self.stage[k])
     }
 
     /// Counts one execution.

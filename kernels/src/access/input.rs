@@ -1,8 +1,8 @@
 //! Operands that may be a tensor or a scalar.
 
-use super::Src;
-use crate::Dtype;
+use super::{Pattern, Src};
 use crate::cast;
+use crate::{Dtype, Result};
 
 /// An immediate or register value: the bits of one element of `dtype`.
 ///
@@ -63,8 +63,7 @@ impl Imm {
 }
 
 /// An operand of a kernel.
-#[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "a handful live on the stack per call; a box would allocate")]
+#[derive(Clone, Copy)]
 pub enum Input<'a> {
     /// A tensor in memory.
     View(Src<'a>),
@@ -81,12 +80,14 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The same elements as one lane.
-    #[must_use]
-    pub fn flat(&self) -> Input<'a> {
+    /// The same operand; a tensor under another pattern of its bytes.
+    pub(crate) fn reshaped<'b>(&self, pattern: &'b Pattern) -> Result<Input<'b>>
+    where
+        'a: 'b,
+    {
         match self {
-            Input::View(s) => Input::View(s.flat()),
-            Input::Imm(i) => Input::Imm(*i),
+            Input::View(s) => s.reshaped(pattern).map(Input::View),
+            Input::Imm(i) => Ok(Input::Imm(*i)),
         }
     }
 

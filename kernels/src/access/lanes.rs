@@ -26,6 +26,21 @@ impl Src<'_> {
         self.with_bytes(lane, start, out.len(), |b| cast::decode_i64(self.dtype(), b, out));
     }
 
+    /// The bytes of all elements in order.
+    pub fn to_dense(&self) -> Vec<u8> {
+        let mut out = vec![0; self.len() * self.dtype().size()];
+        self.copy_dense(&mut out);
+        out
+    }
+
+    /// Copies the bytes of all elements in order; `out` has room for them.
+    pub fn copy_dense(&self, out: &mut [u8]) {
+        let row = self.lane_len() * self.dtype().size();
+        if row > 0 {
+            out.chunks_exact_mut(row).enumerate().for_each(|(lane, out)| self.gather(lane, 0, out));
+        }
+    }
+
     /// Hands the raw bytes of `n` elements, at most [`CHUNK`], to `f`: in place when contiguous, else gathered.
     #[inline]
     pub fn with_bytes<R>(&self, lane: usize, start: usize, n: usize, f: impl FnOnce(&[u8]) -> R) -> R {
@@ -43,29 +58,38 @@ impl Src<'_> {
 impl Dst<'_> {
     /// Writes float32 values through the cast rules with the default FP8 config of `cfg`.
     #[inline]
-    pub fn write_f32(&self, lane: usize, start: usize, values: &[f32], cfg: Fp8Config) {
-        self.with_bytes_out(lane, start, values.len(), |b| cast::encode_f32(self.dtype(), cfg, values, b));
+    pub fn write_f32(&mut self, lane: usize, start: usize, values: &[f32], cfg: Fp8Config) {
+        let dtype = self.dtype();
+        self.with_bytes_out(lane, start, values.len(), |b| cast::encode_f32(dtype, cfg, values, b));
     }
 
     /// Writes int32 results of the bit-vector path (ruling D3).
     #[inline]
-    pub fn write_i32(&self, lane: usize, start: usize, values: &[i32], cfg: Fp8Config) {
-        self.with_bytes_out(lane, start, values.len(), |b| cast::encode_i32(self.dtype(), cfg, values, b));
+    pub fn write_i32(&mut self, lane: usize, start: usize, values: &[i32], cfg: Fp8Config) {
+        let dtype = self.dtype();
+        self.with_bytes_out(lane, start, values.len(), |b| cast::encode_i32(dtype, cfg, values, b));
     }
 
     /// Writes 64-bit results of the address path (ruling D3).
     #[inline]
-    pub fn write_i64(&self, lane: usize, start: usize, values: &[i64], cfg: Fp8Config) {
-        self.with_bytes_out(lane, start, values.len(), |b| cast::encode_i64(self.dtype(), cfg, values, b));
+    pub fn write_i64(&mut self, lane: usize, start: usize, values: &[i64], cfg: Fp8Config) {
+        let dtype = self.dtype();
+        self.with_bytes_out(lane, start, values.len(), |b| cast::encode_i64(dtype, cfg, values, b));
+    }
+
+    /// Writes all elements from their bytes in order.
+    pub fn fill_from_dense(&mut self, bytes: &[u8]) {
+        let row = self.lane_len() * self.dtype().size();
+        if row > 0 {
+            bytes.chunks_exact(row).enumerate().for_each(|(lane, bytes)| self.scatter(lane, 0, bytes));
+        }
     }
 
     /// Lets `f` fill the bytes of `n` elements, at most [`CHUNK`], then stores them.
     #[inline]
-    pub fn with_bytes_out<R>(&self, lane: usize, start: usize, n: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
+    pub fn with_bytes_out<R>(&mut self, lane: usize, start: usize, n: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
         assert!(n <= CHUNK, "more than one chunk written");
-        // SAFETY: the slice lives for this call only, and `f` cannot reach another view of the same bytes because it
-        // receives plain values; kernels read their inputs into private buffers first.
-        if let Some(run) = unsafe { self.run_mut(lane, start, n) } {
+        if let Some(run) = self.run_mut(lane, start, n) {
             return f(run);
         }
         with_buffer(n * self.dtype().size(), |bytes| {

@@ -1,5 +1,6 @@
-//! Splitting a kernel over lanes.
+//! Splitting a kernel over lanes: every thread owns the part of the destination that it writes.
 
+use super::Dst;
 use crate::{Result, parallel as workers};
 use std::ops::ControlFlow::{Break, Continue};
 use std::ops::Range;
@@ -15,35 +16,63 @@ pub(crate) fn piece_count() -> usize {
     workers::threads() * PIECES
 }
 
-/// The work is worth handing out. Asking for the number of threads starts the pool, so that comes last.
-fn worth_it(lanes: usize, elements: usize, parallel: bool) -> bool {
-    parallel && elements >= PARALLEL_FROM && lanes > 1 && workers::threads() > 1
-}
-
-/// Runs `f` for every lane, in parallel when `parallel` holds and the work is worth it.
+/// Runs `f(part, units)` for consecutive ranges that cover `units`, in parallel when `splits` holds and the work is worth
+/// it. `cut(whole, unit)` gives the part before a unit and the rest.
 ///
-/// `parallel` must imply that different lanes touch different output bytes. The error of the lowest lane wins, so the
-/// outcome does not depend on the number of threads.
-pub fn for_lanes(lanes: usize, elements: usize, parallel: bool, f: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
-    for_lane_ranges(lanes, elements, parallel, |mut range| range.try_for_each(&f))
-}
-
-/// As [`for_lanes`], for kernels that keep buffers from lane to lane: `f` gets consecutive ranges that cover all lanes.
-///
-/// Where the cuts lie depends on the number of threads, so a result must not depend on them.
-pub fn for_lane_ranges(
-    lanes: usize,
+/// Where the cuts lie depends on the number of threads, so a result must not depend on them. The error of the lowest unit
+/// wins for the same reason.
+pub(crate) fn for_pieces<S: Send>(
+    mut whole: S,
+    units: usize,
     elements: usize,
-    parallel: bool,
-    f: impl Fn(Range<usize>) -> Result<()> + Sync,
+    splits: bool,
+    cut: impl Fn(S, usize) -> (S, S),
+    f: impl Fn(&mut S, Range<usize>) -> Result<()> + Sync,
 ) -> Result<()> {
-    if !worth_it(lanes, elements, parallel) {
-        return f(0..lanes);
+    // The number of threads comes last: asking for it starts them.
+    if !splits || elements < PARALLEL_FROM || units < 2 || workers::threads() < 2 {
+        return f(&mut whole, 0..units);
     }
-    let piece = lanes.div_ceil(piece_count()).max(1);
-    let failed = workers::first_break(lanes.div_ceil(piece), |c| match f(c * piece..lanes.min((c + 1) * piece)) {
+    let piece = units.div_ceil(piece_count()).max(1);
+    let mut parts = Vec::with_capacity(units.div_ceil(piece));
+    let mut at = 0;
+    while units - at > piece {
+        let (part, rest) = cut(whole, at + piece);
+        parts.push((part, at..at + piece));
+        (whole, at) = (rest, at + piece);
+    }
+    parts.push((whole, at..units));
+    let failed = workers::first_break_of(parts, |(mut part, units)| match f(&mut part, units) {
         Err(e) => Break(e),
         Ok(()) => Continue(()),
     });
     failed.map_or(Ok(()), Err)
+}
+
+impl Dst<'_> {
+    /// Runs `f(part, lane)` for every lane, in parallel when lanes do not overlap and `elements` are worth it.
+    pub fn for_lanes(&mut self, elements: usize, f: impl Fn(&mut Dst, usize) -> Result<()> + Sync) -> Result<()> {
+        self.for_lane_ranges(elements, |part, mut lanes| lanes.try_for_each(|lane| f(part, lane)))
+    }
+
+    /// As [`Dst::for_lanes`], for kernels that keep buffers from lane to lane: consecutive ranges that cover all lanes.
+    pub fn for_lane_ranges(
+        &mut self,
+        elements: usize,
+        f: impl Fn(&mut Dst, Range<usize>) -> Result<()> + Sync,
+    ) -> Result<()> {
+        self.for_lane_groups(1, elements, f)
+    }
+
+    /// As [`Dst::for_lane_ranges`] over groups of `size` lanes, which stay together; the last one may be shorter.
+    pub fn for_lane_groups(
+        &mut self,
+        size: usize,
+        elements: usize,
+        f: impl Fn(&mut Dst, Range<usize>) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let (groups, splits) =
+            (self.lanes().div_ceil(size), elements >= PARALLEL_FROM && self.pattern().lanes_disjoint());
+        for_pieces(self.reborrow(), groups, elements, splits, |whole, group| whole.split_at(group * size), f)
+    }
 }

@@ -77,6 +77,12 @@ impl Pattern {
         Pattern::new(dtype, 0, &pairs)
     }
 
+    /// A dense pattern of the same shape.
+    pub fn like_dense(&self) -> Result<Self> {
+        let nums: ArrayVec<u32, MAX_PAIRS> = self.pairs.iter().map(|p| p.num).collect();
+        Pattern::dense(self.dtype, &nums)
+    }
+
     /// A pattern given by the byte offset of every element. `nums` is its logical shape; lanes come first.
     pub fn listed(dtype: Dtype, nums: &[u32], offsets: Arc<[usize]>) -> Result<Self> {
         let mut this = Pattern::dense(dtype, nums)?;

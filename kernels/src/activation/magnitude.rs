@@ -1,7 +1,7 @@
 //! Abs of narrow floats without an operand around it: the conversions to float32 and back cancel, so bits suffice.
 
 use super::{Activation, ActivationFunctionType, Front};
-use crate::access::{Dst, Imm, Input, Src, for_lane_ranges};
+use crate::access::{Dst, Imm, Input, Src};
 use crate::cast::{keeps_magnitude, magnitude};
 use crate::{Profile, Result};
 
@@ -15,17 +15,15 @@ pub(super) fn applies(p: &Activation, src: &Src, dst: &Dst) -> bool {
         && matches!(&p.front, Front::Affine { scale, bias } if number(scale, [1.0, 1.0]) && number(bias, [0.0, -0.0]))
         && src.pattern().is_contiguous()
         && dst.pattern().is_contiguous()
-        && !dst.starts_at(src)
 }
 
 /// |x| for every element.
-pub(super) fn run(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
-    for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lanes| {
+pub(super) fn run(src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
+    dst.for_lane_ranges(dst.len(), |dst, lanes| {
         for lane in lanes {
-            // SAFETY: the operands are disjoint, so nothing else sees these bytes.
-            let out = unsafe { dst.run_mut(lane, 0, dst.lane_len()) };
-            if let (Some(x), Some(out)) = (src.run(lane, 0, dst.lane_len()), out) {
-                magnitude(dst.dtype(), profile.fp8(), x, out);
+            let (dtype, len) = (dst.dtype(), dst.lane_len());
+            if let (Some(x), Some(out)) = (src.run(lane, 0, len), dst.run_mut(lane, 0, len)) {
+                magnitude(dtype, profile.fp8(), x, out);
             }
         }
         Ok(())

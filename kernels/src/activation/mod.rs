@@ -1,15 +1,14 @@
 //! Activation (4) and its relatives: function values of a scaled and biased operand (`activation.md`).
 
-use crate::access::{CHUNK, Dst, Input, Src, for_lane_ranges, pieces};
+use crate::access::{CHUNK, Dst, Input, Source, Src, pieces};
 use crate::accumulate::Epilogue;
 use crate::alu::{AluOp, FloatOp, float_op};
 use crate::cast;
-use crate::elementwise::Number;
+use crate::elementwise::{Number, long_lanes};
 use crate::isa::Isa;
 use crate::{Code, Dtype, Error, Named, Profile, Result};
 
 mod exact;
-mod joined;
 mod magnitude;
 mod math;
 pub mod pwp;
@@ -89,8 +88,8 @@ pub struct Activation<'a> {
 }
 
 /// Activation (4): out = func(front(in); alpha), then the accumulate epilogue over the float32 values.
-pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
-    operands(src, dst, profile)?;
+pub fn activation(p: &Activation, src: &Source, dst: &mut Dst, profile: &Profile) -> Result<()> {
+    operands(&src.view(dst), dst, profile)?;
     let lanes = dst.lanes();
     let front = Stages::new(&p.front, lanes, profile)?;
     check_scalar("alpha", &p.alpha, lanes)?;
@@ -101,11 +100,11 @@ pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Re
         return Err(unsupported(p.func));
     }
     let table = p.tables.and_then(|t| t.get(p.func));
-    if table.is_none() && magnitude::applies(p, src, dst) {
+    if let Some(src) = src.apart().filter(|src| table.is_none() && magnitude::applies(p, src, dst)) {
         return magnitude::run(src, dst, profile);
     }
-    if let Some((src, dst)) = joined::joined(p, src, dst) {
-        return activation(p, &src, &dst, profile);
+    if let Some(([from], to)) = per_element(p).then(|| long_lanes([src.view(dst)], dst, None)).flatten() {
+        return activation(p, &src.reshaped(&from)?, &mut dst.reshaped(&to)?, profile);
     }
     let isa = Isa::best();
     each_lane(src, dst, p.epilogue.as_ref(), profile, |lane| {
@@ -143,8 +142,8 @@ pub fn activation(p: &Activation, src: &Src, dst: &Dst, profile: &Profile) -> Re
 }
 
 /// Reciprocal (21): exact float32 division, never a table.
-pub fn reciprocal(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
-    operands(src, dst, profile)?;
+pub fn reciprocal(src: &Source, dst: &mut Dst, profile: &Profile) -> Result<()> {
+    operands(&src.view(dst), dst, profile)?;
     let isa = Isa::best();
     each_lane(src, dst, None, profile, |_| {
         move |input: &[f32], out: &mut [f32]| {
@@ -156,13 +155,13 @@ pub fn reciprocal(src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
 
 /// Exponential (103): exp(in - row maximum), the difference rounded to float32, then the accumulate epilogue.
 pub fn exponential(
-    src: &Src,
+    src: &Source,
     row_max: &Input,
-    dst: &Dst,
+    dst: &mut Dst,
     epilogue: Option<&Epilogue>,
     profile: &Profile,
 ) -> Result<()> {
-    operands(src, dst, profile)?;
+    operands(&src.view(dst), dst, profile)?;
     check_scalar("row maximum", row_max, dst.lanes())?;
     if let Some(e) = epilogue {
         e.check(dst.lanes())?;
@@ -182,8 +181,8 @@ const SMALL: usize = 16;
 
 /// Transforms, folds and writes every lane piece by piece. `make` prepares the transformation of one lane.
 fn each_lane<F: FnMut(&[f32], &mut [f32]) -> Result<()>>(
-    src: &Src,
-    dst: &Dst,
+    src: &Source,
+    dst: &mut Dst,
     epilogue: Option<&Epilogue>,
     profile: &Profile,
     make: impl Fn(usize) -> F + Sync,
@@ -196,43 +195,46 @@ fn each_lane<F: FnMut(&[f32], &mut [f32]) -> Result<()>>(
 }
 
 fn with_buffers<const N: usize, F: FnMut(&[f32], &mut [f32]) -> Result<()>>(
-    src: &Src,
-    dst: &Dst,
+    src: &Source,
+    dst: &mut Dst,
     epilogue: Option<&Epilogue>,
     profile: &Profile,
     make: impl Fn(usize) -> F + Sync,
 ) -> Result<()> {
-    let apart = !dst.starts_at(src);
     // float32r is rounded on the way out.
     let plain = dst.dtype() == Dtype::Float32;
     // Without a buffer on either side, longer pieces cost fewer calls.
-    let wide = apart && plain && f32::always_in_place(src) && f32::always_in_place(&dst.as_src());
+    let wide = plain && src.apart().is_some_and(f32::always_in_place) && f32::always_in_place(&dst.as_src());
     let piece = if wide { 8 * CHUNK } else { N };
-    for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |range| {
+    dst.for_lane_ranges(dst.len(), |dst, range| {
         let (mut from, mut to) = ([0.0f32; N], [0.0f32; N]);
         for lane in range {
             let mut f = make(lane);
             let mut fold = epilogue.and_then(|e| e.lane(lane, dst.dtype()));
             pieces(dst.lane_len(), piece, |at, n| {
-                let input = match f32::in_place(src, lane, at, n).filter(|_| apart) {
+                let input = match src.apart().and_then(|src| f32::in_place(src, lane, at, n)) {
                     Some(input) => input,
                     None => {
-                        src.read_f32(lane, at, &mut from[..n]);
+                        src.view(dst).read_f32(lane, at, &mut from[..n]);
                         &from[..n]
                     }
                 };
-                // SAFETY: `input` is a buffer, or lies in an operand that is disjoint from the destination.
-                let direct = if plain { unsafe { f32::in_place_mut(dst, lane, at, n) } } else { None };
-                let stored = direct.is_some();
-                let out = direct.unwrap_or_else(|| &mut to[..n]);
-                f(input, out)?;
-                if let Some(fold) = &mut fold {
-                    fold.extend(out);
+                let mut run = |out: &mut [f32]| {
+                    f(input, out)?;
+                    if let Some(fold) = &mut fold {
+                        fold.extend(out);
+                    }
+                    Ok(())
+                };
+                match if plain { f32::in_place_mut(dst, lane, at, n) } else { None } {
+                    Some(out) => run(out),
+                    None => {
+                        let out = &mut to[..n];
+                        run(out)?;
+                        dst.write_f32(lane, at, out, profile.fp8());
+                        Ok(())
+                    }
                 }
-                if !stored {
-                    dst.write_f32(lane, at, out, profile.fp8());
-                }
-                Ok(())
             })?;
             if let Some(fold) = fold {
                 fold.finish();
@@ -240,6 +242,16 @@ fn with_buffers<const N: usize, F: FnMut(&[f32], &mut [f32]) -> Result<()>>(
         }
         Ok(())
     })
+}
+
+/// Nothing differs from partition to partition: every scalar is an immediate and nothing is folded.
+fn per_element(p: &Activation) -> bool {
+    let number = |input: &Input| input.view().is_none();
+    let plain = match &p.front {
+        Front::Affine { scale, bias } => number(scale) && number(bias),
+        Front::Ops { stages } => stages.iter().all(|(_, scalar, _)| scalar.as_ref().is_none_or(number)),
+    };
+    plain && number(&p.alpha) && p.epilogue.is_none()
 }
 
 /// The front with its operations looked up and its operands checked.

@@ -1,6 +1,7 @@
 //! The other reading of `numerics.md` 2.2: integers enter and leave the bit-vector path through the float32 hub.
 
-use crate::access::{Dst, Input, Pattern, Src, chunks};
+use super::stage::Second;
+use crate::access::{Dst, Input, Pattern, Source, Src, chunks};
 use crate::agree::read_as;
 use crate::cast::Fp8Config;
 use crate::profile::IntegerOperands;
@@ -42,26 +43,28 @@ impl Staged {
 
 /// Runs `f` on int32 copies of all operands, made by the cast rules, and casts its result into `dst`.
 pub(crate) fn run(
-    src: &Src,
-    others: [Option<&Input>; 2],
-    dst: &Dst,
+    src: &Source,
+    others: [Option<Second>; 2],
+    dst: &mut Dst,
     profile: &Profile,
-    f: impl FnOnce(&Src, [Option<Input>; 2], &Dst, &Profile) -> Result<()>,
+    f: impl FnOnce(&Src, [Option<Second>; 2], &mut Dst, &Profile) -> Result<()>,
 ) -> Result<()> {
     let plain = Profile { integer_operands: IntegerOperands::Bits, ..profile.clone() };
-    let source = Staged::of(src)?;
-    let views: [Option<Staged>; 2] = {
-        let stage = |k: usize| others[k].and_then(Input::view).map(Staged::of).transpose();
-        [stage(0)?, stage(1)?]
+    let source = Staged::of(&src.view(dst))?;
+    let stage = |other: Option<Second>| match other {
+        Some(Second::Input(Input::View(v))) => Staged::of(&v).map(Some),
+        Some(Second::Same) => Staged::of(&dst.as_src()).map(Some),
+        Some(Second::Input(Input::Imm(_))) | None => Ok(None),
     };
-    let input = |k: usize| -> Result<Option<Input>> {
-        Ok(match (&views[k], others[k]) {
-            (Some(s), _) => Some(Input::View(Src::new(&s.bytes, s.pattern.clone())?)),
-            (None, other) => other.cloned(),
+    let views = [stage(others[0])?, stage(others[1])?];
+    let second = |k: usize| -> Result<Option<Second>> {
+        Ok(match &views[k] {
+            Some(s) => Some(Second::Input(Input::View(Src::new(&s.bytes, &s.pattern)?))),
+            None => others[k],
         })
     };
     let mut result = Staged::empty(dst.pattern())?;
-    let source = Src::new(&source.bytes, source.pattern)?;
-    f(&source, [input(0)?, input(1)?], &Dst::new(&mut result.bytes, result.pattern.clone())?, &plain)?;
-    crate::copy::copy(&Src::new(&result.bytes, result.pattern)?, dst, profile)
+    let source = Src::new(&source.bytes, &source.pattern)?;
+    f(&source, [second(0)?, second(1)?], &mut Dst::new(&mut result.bytes, &result.pattern)?, &plain)?;
+    crate::copy::copy(&Src::new(&result.bytes, &result.pattern)?, dst, profile)
 }

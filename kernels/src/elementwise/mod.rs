@@ -1,6 +1,7 @@
 //! Element-wise kernels: TensorScalar (28), TensorScalarPtr (29), TensorTensor (31) (`alu.md` 6.1, 6.2, 6.6).
 //!
-//! Sources are disjoint from the destination or identical to it element by element; anything else the caller stages.
+//! A source has memory of its own or is the destination itself ([`crate::access::Source`]); anything else the caller
+//! copies first.
 
 pub(crate) mod hub;
 mod number;
@@ -12,5 +13,6 @@ mod tensor_tensor;
 pub(crate) use number::Number;
 pub use path::{NumericPath, tensor_reduce_path, tensor_tensor_path};
 pub(crate) use path::{narrow_wrap, wrap_32};
+pub(crate) use stage::long_lanes;
 pub use tensor_scalar::{TensorScalar, TensorScalarPtr, scalar_tensor_tensor, tensor_scalar, tensor_scalar_ptr};
 pub use tensor_tensor::{TensorTensor, tensor_tensor};

@@ -15,7 +15,7 @@ pub(crate) trait Number: bytemuck::Pod + Send + Sync {
     /// Memory of this dtype holds working values as they are.
     fn is_native(dtype: Dtype) -> bool;
     fn read(src: &Src, lane: usize, start: usize, out: &mut [Self]);
-    fn write(dst: &Dst, lane: usize, start: usize, values: &[Self], cfg: Fp8Config);
+    fn write(dst: &mut Dst, lane: usize, start: usize, values: &[Self], cfg: Fp8Config);
     fn immediate(imm: &Imm) -> Result<Self>;
     fn negate(self) -> Self;
     fn fold_into(fold: &mut LaneFold, values: &[Self]);
@@ -33,7 +33,7 @@ pub(crate) trait Number: bytemuck::Pod + Send + Sync {
 
     /// The elements in place, when they are neighbours and already working values.
     #[inline]
-    fn in_place<'a>(src: &'a Src, lane: usize, start: usize, n: usize) -> Option<&'a [Self]> {
+    fn in_place<'a>(src: &Src<'a>, lane: usize, start: usize, n: usize) -> Option<&'a [Self]> {
         if !Self::is_native(src.dtype()) {
             return None;
         }
@@ -51,17 +51,12 @@ pub(crate) trait Number: bytemuck::Pod + Send + Sync {
     }
 
     /// The elements in place for writing, as [`Number::in_place`].
-    ///
-    /// # Safety
-    /// As [`Dst::run_mut`].
     #[inline]
-    #[expect(clippy::mut_from_ref, reason = "as Dst::run_mut")]
-    unsafe fn in_place_mut<'a>(dst: &'a Dst, lane: usize, start: usize, n: usize) -> Option<&'a mut [Self]> {
+    fn in_place_mut<'a>(dst: &'a mut Dst, lane: usize, start: usize, n: usize) -> Option<&'a mut [Self]> {
         if !Self::is_native(dst.dtype()) {
             return None;
         }
-        // SAFETY: the caller's promise.
-        bytemuck::try_cast_slice_mut(unsafe { dst.run_mut(lane, start, n) }?).ok()
+        bytemuck::try_cast_slice_mut(dst.run_mut(lane, start, n)?).ok()
     }
 }
 
@@ -79,7 +74,7 @@ macro_rules! number {
                 src.$read(lane, start, out);
             }
             #[inline]
-            fn write(dst: &Dst, lane: usize, start: usize, values: &[Self], cfg: Fp8Config) {
+            fn write(dst: &mut Dst, lane: usize, start: usize, values: &[Self], cfg: Fp8Config) {
                 dst.$write(lane, start, values, cfg);
             }
             fn immediate(imm: &Imm) -> Result<Self> {

@@ -1,45 +1,120 @@
 //! The lane loop of the element-wise kernels, and one stage op(value, operand) of it.
 
 use super::Number;
-use crate::access::{CHUNK, Dst, Input, Src, for_lane_ranges, piece_count, pieces};
+use crate::access::{CHUNK, Dst, Input, Pattern, Source, Src, piece_count, pieces};
 use crate::accumulate::Epilogue;
 use crate::cast::check_unpacked;
 use crate::{Code, Dtype, Error, Profile, Result};
+
+/// A second operand as a kernel receives it.
+#[derive(Clone, Copy)]
+pub(crate) enum Second<'a> {
+    /// A number, or a tensor with memory of its own.
+    Input(Input<'a>),
+    /// The elements of the destination, as they are before they are written.
+    Same,
+}
+
+impl<'a> From<&Source<'a>> for Second<'a> {
+    fn from(source: &Source<'a>) -> Self {
+        match source {
+            Source::Apart(src) => Second::Input(Input::View(*src)),
+            Source::Same => Second::Same,
+        }
+    }
+}
+
+impl<'a> Second<'a> {
+    /// One element for each of the destination's.
+    pub(super) fn is_full(&self, dst: &Dst) -> bool {
+        match self {
+            Second::Input(Input::View(v)) => (v.lanes(), v.lane_len()) == (dst.lanes(), dst.lane_len()),
+            Second::Input(Input::Imm(_)) => false,
+            Second::Same => true,
+        }
+    }
+
+    /// The pattern of a tensor of its own as one lane.
+    pub(super) fn flat(&self) -> Option<Pattern> {
+        match self {
+            Second::Input(Input::View(v)) => Some(v.pattern().flat()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn reshaped<'b>(&self, flat: &'b Option<Pattern>) -> Result<Second<'b>>
+    where
+        'a: 'b,
+    {
+        Ok(match (self, flat) {
+            (Second::Input(input), Some(flat)) => Second::Input(input.reshaped(flat)?),
+            _ => *self,
+        })
+    }
+}
 
 /// The second operand of a stage.
 pub(super) enum Operand<'a, N> {
     /// One value for everything.
     Scalar(N),
     /// `step` consecutive elements of a lane share one element of the operand; `step` = lane length is a column.
-    Spread(&'a Src<'a>, usize),
+    Spread(Src<'a>, usize),
     /// One element for each element.
-    Full(&'a Src<'a>),
+    Full(Source<'a>),
 }
 
 impl<'a, N: Number> Operand<'a, N> {
     /// Fits an operand to a destination: a number, one element per lane, or a count that divides the lane's.
-    pub(super) fn of(input: &'a Input<'a>, dst: &Dst, name: &str) -> Result<Self> {
+    pub(super) fn of(input: &Second<'a>, dst: &Dst, name: &str) -> Result<Self> {
         let view = match input {
-            Input::Imm(imm) => return Ok(Operand::Scalar(N::immediate(imm).map_err(|e| e.operand(name))?)),
-            Input::View(view) => view,
+            Second::Input(Input::Imm(imm)) => {
+                return Ok(Operand::Scalar(N::immediate(imm).map_err(|e| e.operand(name))?));
+            }
+            Second::Same => return Ok(Operand::Full(Source::Same)),
+            Second::Input(Input::View(view)) => view,
         };
         check_unpacked(view.dtype()).map_err(|e| e.operand(name))?;
         let (own, all) = (view.lane_len(), dst.lane_len());
         if view.lanes() != dst.lanes() || (all > 0 && (own == 0 || all % own != 0)) {
             return Err(shapes_differ(view, dst).operand(name));
         }
-        Ok(if own == all { Operand::Full(view) } else { Operand::Spread(view, all / own.max(1)) })
+        Ok(if own == all { Operand::Full(Source::Apart(*view)) } else { Operand::Spread(*view, all / own.max(1)) })
+    }
+
+    /// Elements `at..` of `lane`, before anything is written there. `scratch` takes those that are not in memory as they are.
+    fn ready<'s>(&'s self, dst: &Dst, lane: usize, at: usize, n: usize, scratch: &'s mut [N]) -> Ready<'s, N> {
+        match self {
+            Operand::Scalar(value) => Ready::Scalar(*value),
+            Operand::Spread(view, step) => Ready::Spread(view, *step),
+            Operand::Full(source) => {
+                if let Some(values) = source.apart().and_then(|v| N::in_place(v, lane, at, n)) {
+                    return Ready::Full(values);
+                }
+                let scratch = &mut scratch[..n];
+                N::read(&source.view(dst), lane, at, scratch);
+                Ready::Full(scratch)
+            }
+        }
+    }
+
+    /// Every piece of every lane can be used where it is.
+    fn always_in_place(&self) -> bool {
+        match self {
+            Operand::Full(source) => source.apart().is_some_and(N::always_in_place),
+            Operand::Scalar(_) | Operand::Spread(..) => true,
+        }
+    }
+
+    fn is_tensor(&self) -> bool {
+        !matches!(self, Operand::Scalar(_))
     }
 }
 
-impl<'a, N> Operand<'a, N> {
-    /// The memory the operand is read from.
-    pub(super) fn view(&self) -> Option<&'a Src<'a>> {
-        match self {
-            Operand::Scalar(_) => None,
-            Operand::Spread(view, _) | Operand::Full(view) => Some(view),
-        }
-    }
+/// A second operand for one piece of a lane.
+enum Ready<'s, N> {
+    Scalar(N),
+    Spread(&'s Src<'s>, usize),
+    Full(&'s [N]),
 }
 
 /// out = op(in, operand), or op(operand, in) when reversed.
@@ -51,14 +126,14 @@ pub(super) struct Stage<'a, N: Number> {
 
 impl<N: Number> Stage<'_, N> {
     /// Runs the stage over elements `at..` of `lane`. The input is `first`, or what `work` already holds.
-    pub(super) fn run(&self, lane: usize, at: usize, first: Option<&[N]>, work: &mut [N], scratch: &mut [N]) {
+    fn run(&self, operand: &Ready<N>, lane: usize, at: usize, first: Option<&[N]>, work: &mut [N]) {
         let (op, reverse) = (self.op, self.reverse);
-        match self.operand {
-            Operand::Scalar(s) => match first {
-                Some(a) => N::apply_scalar_into(op, work, a, s, reverse),
-                None => N::apply_scalar(op, work, s, reverse),
+        match operand {
+            Ready::Scalar(s) => match first {
+                Some(a) => N::apply_scalar_into(op, work, a, *s, reverse),
+                None => N::apply_scalar(op, work, *s, reverse),
             },
-            Operand::Spread(view, step) => {
+            Ready::Spread(view, step) => {
                 if let Some(a) = first {
                     work.copy_from_slice(a);
                 }
@@ -72,22 +147,12 @@ impl<N: Number> Stage<'_, N> {
                     done = end;
                 }
             }
-            Operand::Full(view) => {
-                let b = match N::in_place(view, lane, at, work.len()) {
-                    Some(b) => b,
-                    None => {
-                        let scratch = &mut scratch[..work.len()];
-                        N::read(view, lane, at, scratch);
-                        scratch
-                    }
-                };
-                match (first, reverse) {
-                    (Some(a), false) => N::apply_into(op, work, a, b),
-                    (Some(a), true) => N::apply_into(op, work, b, a),
-                    (None, false) => N::apply(op, work, b),
-                    (None, true) => N::apply_reversed(op, work, b),
-                }
-            }
+            Ready::Full(b) => match (first, reverse) {
+                (Some(a), false) => N::apply_into(op, work, a, b),
+                (Some(a), true) => N::apply_into(op, work, b, a),
+                (None, false) => N::apply(op, work, b),
+                (None, true) => N::apply_reversed(op, work, b),
+            },
         }
     }
 }
@@ -95,83 +160,105 @@ impl<N: Number> Stage<'_, N> {
 /// Lanes up to this length get buffers of this length.
 const SMALL: usize = 16;
 
-/// Runs `body(lane, start, input, work, scratch)` over every piece of every lane and stores what it leaves in `work`.
+/// Runs the stages, then `finish`, over every piece of every lane and stores the result.
 ///
-/// `input` is the piece of `src`; when absent, `work` holds it already. Contiguous memory of the working type is used in
-/// place, everything else goes through a buffer: the values are the same. `others` are the operands that `body` reads.
+/// Contiguous memory of the working type is used in place, everything else goes through a buffer: the values are the same.
 pub(super) fn map_lanes<N: Number>(
-    src: &Src,
-    others: [Option<&Src>; 2],
-    dst: &Dst,
+    src: &Source,
+    stages: &[Option<Stage<N>>; 2],
+    dst: &mut Dst,
     epilogue: Option<&Epilogue>,
     profile: &Profile,
-    body: impl Fn(usize, usize, Option<&[N]>, &mut [N], &mut [N]) + Sync,
+    finish: impl Fn(&mut [N]) + Sync,
 ) -> Result<()> {
-    if src.lanes() != dst.lanes() || src.lane_len() != dst.lane_len() {
-        return Err(shapes_differ(src, dst));
+    let view = src.view(dst);
+    if view.lanes() != dst.lanes() || view.lane_len() != dst.lane_len() {
+        return Err(shapes_differ(&view, dst));
     }
     if let Some(e) = epilogue {
         e.check(dst.lanes())?;
     }
-    let in_place = dst.starts_at(src);
-    // The destination is the work area when it holds plain working values (float32r is rounded on the way out) and
-    // nothing else reads it meanwhile.
-    let direct = N::is_native(dst.dtype())
-        && dst.dtype() != Dtype::Float32r
-        && others.iter().flatten().all(|o| !dst.starts_at(o))
-        && (!in_place || N::is_native(src.dtype()));
+    // The destination is the work area when it holds plain working values (float32r is rounded on the way out).
+    let direct = N::is_native(dst.dtype()) && dst.dtype() != Dtype::Float32r;
+    let operands = || stages.iter().flatten().map(|s| &s.operand);
     // When no operand needs a buffer, longer pieces cost fewer calls.
-    let views = others.iter().flatten().filter(|o| o.lane_len() == dst.lane_len());
     let wide = direct
         && N::always_in_place(&dst.as_src())
-        && N::always_in_place(src)
-        && views.clone().all(|o| N::always_in_place(o));
+        && N::always_in_place(&view)
+        && operands().all(Operand::always_in_place);
     // A second stage should find the values of the first one in the cache.
-    let single = others[0].is_some() && others[1].is_none();
-    let piece = match wide {
-        true if single => LONG,
-        true => 8 * CHUNK,
-        false => CHUNK,
+    let tensor = |k: usize| stages[k].as_ref().is_some_and(|s: &Stage<N>| s.operand.is_tensor());
+    let single = tensor(0) && !tensor(1);
+    let full = [0, 1].map(|k| matches!(&stages[k], Some(Stage { operand: Operand::Full(_), .. })));
+    let piece = match (wide, single) {
+        (true, true) => LONG,
+        (true, false) => 8 * CHUNK,
+        (false, _) => CHUNK,
     };
     // Integer results are folded as they are.
     let folded = if N::is_native(Dtype::Float32) { dst.dtype() } else { Dtype::Float32 };
     // Clearing two full buffers would cost more than the work of a tiny instruction.
     macro_rules! run {
-        ($size:expr) => {
-    for_lane_ranges(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |range| {
-        let (mut buf, mut scratch) = ([N::zeroed(); $size], [N::zeroed(); $size]);
-        for lane in range {
-            let mut fold = epilogue.and_then(|e| e.lane(lane, folded));
-            pieces(dst.lane_len(), piece, |at, n| {
-                // SAFETY: operands are disjoint from the destination or identical to it element by element (promised in
-                // `Src::from_raw`). `direct` excludes identical ones that would be read, and an identical `src` is only
-                // reached through this slice.
-                let out = if direct { unsafe { N::in_place_mut(dst, lane, at, n) } } else { None };
-                let stored = out.is_some();
-                let work = match out {
-                    Some(out) => out,
-                    None => &mut buf[..n],
-                };
-                let input = if stored && in_place { None } else { N::in_place(src, lane, at, n) };
-                if input.is_none() && !(stored && in_place) {
-                    N::read(src, lane, at, work);
-                }
-                body(lane, at, input, work, &mut scratch);
-                if let Some(fold) = &mut fold {
-                    N::fold_into(fold, work);
-                }
-                if !stored {
-                    N::write(dst, lane, at, &buf[..n], profile.fp8());
+        ($size:expr) => {{
+            // Two full operands share the scratch buffer.
+            let (first, piece) = match full {
+                [true, true] if !wide => ($size / 2, $size / 2),
+                [true, _] => ($size, piece),
+                [false, _] => (0, piece),
+            };
+            dst.for_lane_ranges(dst.len(), |dst, range| {
+                let (mut buf, mut scratch) = ([N::zeroed(); $size], [N::zeroed(); $size]);
+                for lane in range {
+                    let mut fold = epilogue.and_then(|e| e.lane(lane, folded));
+                    pieces(dst.lane_len(), piece, |at, n| {
+                        let (a, b) = scratch.split_at_mut(first);
+                        let [one, two] = stages;
+                        let operands = [
+                            one.as_ref().map(|s| s.operand.ready(dst, lane, at, n, a)),
+                            two.as_ref().map(|s| s.operand.ready(dst, lane, at, n, b)),
+                        ];
+                        let input = src.apart().and_then(|v| N::in_place(v, lane, at, n));
+                        let mut run = |mut input: Option<&[N]>, work: &mut [N]| {
+                            for (stage, operand) in stages.iter().zip(&operands) {
+                                if let (Some(stage), Some(operand)) = (stage, operand) {
+                                    stage.run(operand, lane, at, input.take(), work);
+                                }
+                            }
+                            // Both stages skipped: a plain conversion.
+                            if let Some(a) = input {
+                                work.copy_from_slice(a);
+                            }
+                            finish(work);
+                            if let Some(fold) = &mut fold {
+                                N::fold_into(fold, work);
+                            }
+                        };
+                        match if direct { N::in_place_mut(dst, lane, at, n) } else { None } {
+                            Some(work) => {
+                                // In place, the values are where they are needed.
+                                if let (Source::Apart(v), None) = (src, input) {
+                                    N::read(v, lane, at, work);
+                                }
+                                run(input, work);
+                            }
+                            None => {
+                                let work = &mut buf[..n];
+                                if input.is_none() {
+                                    N::read(&src.view(dst), lane, at, work);
+                                }
+                                run(input, work);
+                                N::write(dst, lane, at, work, profile.fp8());
+                            }
+                        }
+                        Ok(())
+                    })?;
+                    if let Some(fold) = fold {
+                        fold.finish();
+                    }
                 }
                 Ok(())
-            })?;
-            if let Some(fold) = fold {
-                fold.finish();
-            }
-        }
-        Ok(())
-    })
-        };
+            })
+        }};
     }
     if dst.lane_len() <= SMALL { run!(SMALL) } else { run!(CHUNK) }
 }
@@ -185,20 +272,21 @@ pub(super) fn merges(src: &Src, dst: &Dst, epilogue: Option<&Epilogue>) -> bool 
 /// Elements of a lane from which on the cost of starting one does not show.
 const LONG: usize = 64 * CHUNK;
 
-/// Dense operands without a fold as fewer, longer lanes: the order of the elements is the same.
-pub(super) fn long_lanes<'a>(
-    in0: &Src<'a>,
-    in1: &Src<'a>,
-    dst: &Dst<'a>,
+/// Patterns of dense operands without a fold as fewer, longer lanes: the order of the elements is the same.
+pub(crate) fn long_lanes<const K: usize>(
+    ins: [Src; K],
+    dst: &Dst,
     epilogue: Option<&Epilogue>,
-) -> Option<(Src<'a>, Src<'a>, Dst<'a>)> {
-    if epilogue.is_some() || in0.lanes() != dst.lanes() || in0.lane_len() != dst.lane_len() {
+) -> Option<([Pattern; K], Pattern)> {
+    let alike = |src: &Src| src.lanes() == dst.lanes() && src.lane_len() == dst.lane_len();
+    if epilogue.is_some() || !ins.iter().all(alike) {
         return None;
     }
     let lanes = piece_count().max(16);
     let to = dst.pattern().long_lanes(lanes, LONG)?;
-    let (a, b) = (in0.pattern().long_lanes(lanes, LONG)?, in1.pattern().long_lanes(lanes, LONG)?);
-    Some((in0.reshaped(a).ok()?, in1.reshaped(b).ok()?, dst.reshaped(to).ok()?))
+    let ins: arrayvec::ArrayVec<Pattern, K> =
+        ins.iter().map_while(|src| src.pattern().long_lanes(lanes, LONG)).collect();
+    Some((ins.into_inner().ok()?, to))
 }
 
 #[cold]

@@ -1,8 +1,8 @@
 //! TensorTensor (31): out = op(in0, in1).
 
-use super::stage::{Operand, Stage, long_lanes, map_lanes, merges};
+use super::stage::{Operand, Second, Stage, long_lanes, map_lanes, merges};
 use super::{Number, NumericPath, hub, narrow_wrap, tensor_tensor_path, wrap_32};
-use crate::access::{Dst, Input, Src};
+use crate::access::{Dst, Input, Pattern, Source};
 use crate::accumulate::Epilogue;
 use crate::alu::{AluOp, address_op, float_op, int_op};
 use crate::cast::{check_cast, check_unpacked};
@@ -20,25 +20,27 @@ pub struct TensorTensor {
 /// out = op(in0, in1), element by element; the path by ruling D4. Broadcasting is written with step 0.
 pub fn tensor_tensor(
     p: &TensorTensor,
-    in0: &Src,
-    in1: &Src,
-    dst: &Dst,
+    in0: &Source,
+    in1: &Source,
+    dst: &mut Dst,
     epilogue: Option<&Epilogue>,
     profile: &Profile,
 ) -> Result<()> {
-    for d in [in0.dtype(), in1.dtype(), dst.dtype()] {
+    let (view0, view1) = (in0.view(dst), in1.view(dst));
+    let ins = [view0.dtype(), view1.dtype()];
+    for d in [ins[0], ins[1], dst.dtype()] {
         check_unpacked(d)?;
     }
-    if in1.lanes() != dst.lanes() || in1.lane_len() != dst.lane_len() {
-        return Err(super::stage::shapes_differ(in1, dst).operand("ins[1]"));
+    if view1.lanes() != dst.lanes() || view1.lane_len() != dst.lane_len() {
+        return Err(super::stage::shapes_differ(&view1, dst).operand("ins[1]"));
     }
-    if merges(in0, dst, epilogue) {
-        return tensor_tensor(p, &in0.flat(), &in1.flat(), &dst.flat(), epilogue, profile);
+    if merges(&view0, dst, epilogue) {
+        let [a, b, to] = [view0.pattern(), view1.pattern(), dst.pattern()].map(Pattern::flat);
+        return tensor_tensor(p, &in0.reshaped(&a)?, &in1.reshaped(&b)?, &mut dst.reshaped(&to)?, epilogue, profile);
     }
-    if let Some((in0, in1, dst)) = long_lanes(in0, in1, dst, epilogue) {
-        return tensor_tensor(p, &in0, &in1, &dst, None, profile);
+    if let Some(([a, b], to)) = long_lanes([view0, view1], dst, epilogue) {
+        return tensor_tensor(p, &in0.reshaped(&a)?, &in1.reshaped(&b)?, &mut dst.reshaped(&to)?, None, profile);
     }
-    let ins = [in0.dtype(), in1.dtype()];
     match tensor_tensor_path(p.op, p.on_pool, ins, dst.dtype(), profile) {
         NumericPath::Float => {
             check_cast(Dtype::Float32, dst.dtype(), profile)?;
@@ -47,9 +49,11 @@ pub fn tensor_tensor(
         NumericPath::Int => {
             check_cast(Dtype::Int32, dst.dtype(), profile)?;
             if hub::wanted(profile) {
-                let (p, second) = (TensorTensor { on_pool: false, ..*p }, Input::View(in1.clone()));
-                return hub::run(in0, [Some(&second), None], dst, profile, |in0, [in1, _], dst, profile| match &in1 {
-                    Some(Input::View(in1)) => tensor_tensor(&p, in0, in1, dst, epilogue, profile),
+                let (p, second) = (TensorTensor { on_pool: false, ..*p }, [Some(in1.into()), None]);
+                return hub::run(in0, second, dst, profile, |in0, [in1, _], dst, profile| match in1 {
+                    Some(Second::Input(Input::View(in1))) => {
+                        tensor_tensor(&p, &Source::Apart(*in0), &Source::Apart(in1), dst, epilogue, profile)
+                    }
                     _ => Ok(()),
                 });
             }
@@ -67,16 +71,13 @@ pub fn tensor_tensor(
 
 fn run<N: Number>(
     op: N::Op,
-    in0: &Src,
-    in1: &Src,
-    dst: &Dst,
+    in0: &Source,
+    in1: &Source,
+    dst: &mut Dst,
     epilogue: Option<&Epilogue>,
     profile: &Profile,
     finish: impl Fn(&mut [N]) + Sync,
 ) -> Result<()> {
-    let stage = Stage { op, reverse: false, operand: Operand::Full(in1) };
-    map_lanes::<N>(in0, [Some(in1), None], dst, epilogue, profile, |lane, at, input, work, scratch| {
-        stage.run(lane, at, input, work, scratch);
-        finish(work);
-    })
+    let stage = Stage { op, reverse: false, operand: Operand::Full(*in1) };
+    map_lanes(in0, &[Some(stage), None], dst, epilogue, profile, finish)
 }

@@ -1,8 +1,8 @@
 //! Dynamic offsets of DMA copies: one index per row (vector form), and bounds tests of the scalar form.
 
-use super::Table;
 use super::entry::{Entry, gather, scatter};
 use super::index::{Indices, out_of_range};
+use super::{Table, tell};
 use crate::access::{Dst, Pattern, Src};
 use crate::agree::castable;
 use crate::cast::{self, MemoryReductionOp};
@@ -65,12 +65,12 @@ pub fn vector_gather(
     indices: &Src,
     table: &Table<Src>,
     op: MemoryReductionOp,
-    dst: &Dst,
+    dst: &mut Dst,
     profile: &Profile,
 ) -> Result<usize> {
     let mut rows = Rows::new(p, indices, table.pattern, profile)?;
     let entry = Entry::lane_of(table.pattern)?;
-    let window = table.whole.window().extent();
+    let window = table.extent();
     gather(table, &entry, table.pattern.lanes(), |slot| rows.place(slot, &entry, window), op, dst, profile)?;
     Ok(rows.skipped)
 }
@@ -80,13 +80,13 @@ pub fn vector_scatter(
     p: &VectorOffset,
     data: &Src,
     indices: &Src,
-    table: &Table<Dst>,
+    table: &mut Table<Dst>,
     op: MemoryReductionOp,
     profile: &Profile,
 ) -> Result<usize> {
     let mut rows = Rows::new(p, indices, table.pattern, profile)?;
     let entry = Entry::lane_of(table.pattern)?;
-    let window = table.whole.window().extent();
+    let window = table.extent();
     let slots = table.pattern.lanes();
     // Long entries are visited piece by piece, so a slot may be placed more than once: count skips by slot.
     let mut last = None;
@@ -105,7 +105,7 @@ pub fn vector_scatter(
 
 /// The tolerant copy of a scalar dynamic offset (ruling D22, `oob_is_err` false): elements whose source or destination
 /// lies outside its tensor are skipped. Returns their number.
-pub fn copy_in_bounds(src: &Table<Src>, dst: &Table<Dst>, profile: &Profile) -> Result<usize> {
+pub fn copy_in_bounds(src: &Table<Src>, dst: &mut Table<Dst>, profile: &Profile) -> Result<usize> {
     let (from, to) = (src.pattern.dtype(), dst.pattern.dtype());
     castable(from, to, profile)?;
     let total = src.pattern.len();
@@ -113,7 +113,8 @@ pub fn copy_in_bounds(src: &Table<Src>, dst: &Table<Dst>, profile: &Profile) -> 
         return Err(Error::new(Code::S002, "source and destination disagree in their number of elements")
             .received(format!("{total} and {}", dst.pattern.len())));
     }
-    let (read, write) = (src.whole.window(), dst.whole.window());
+    let (pattern, log) = (dst.pattern, dst.log);
+    let (read, mut write) = (src.whole.window(), dst.whole.window());
     let (mut a, mut b) = ([0u8; 8], [0u8; 8]);
     let (a, b) = (&mut a[..from.size()], &mut b[..to.size()]);
     let at = |p: &Pattern, i: usize| p.byte_of(i / p.lane_len(), i % p.lane_len());
@@ -121,11 +122,11 @@ pub fn copy_in_bounds(src: &Table<Src>, dst: &Table<Dst>, profile: &Profile) -> 
     for i in 0..total {
         let done = read.read(at(src.pattern, i), a) && {
             cast::cast(from, to, profile.fp8(), a, b)?;
-            write.write(at(dst.pattern, i), b)
+            write.write(at(pattern, i), b)
         };
         if done {
-            src.tell(at(src.pattern, i), from.size());
-            dst.tell(at(dst.pattern, i), to.size());
+            tell(src.log, at(src.pattern, i), from.size());
+            tell(log, at(pattern, i), to.size());
         }
         skipped += usize::from(!done);
     }

@@ -1,6 +1,6 @@
 //! The loop that moves entries between a table and a dense operand.
 
-use super::Table;
+use super::{Table, tell};
 use crate::access::{CHUNK, Dst, Pattern, Src};
 use crate::agree::{Block, castable};
 use crate::cast::{self, MemoryReductionOp};
@@ -89,7 +89,7 @@ pub(super) fn gather(
     slots: usize,
     mut place: impl FnMut(usize) -> Result<Option<i64>>,
     op: MemoryReductionOp,
-    dst: &Dst,
+    dst: &mut Dst,
     profile: &Profile,
 ) -> Result<()> {
     let (from, to) = (table.pattern.dtype(), dst.dtype());
@@ -98,17 +98,18 @@ pub(super) fn gather(
         return Err(Error::new(Code::S002, "indices and result disagree in their number of elements")
             .received(format!("{slots} entries of {} for {} elements", entry.len, dst.len())));
     }
-    let window = table.whole.window();
-    let flat = dst.flat();
+    let (window, log) = (table.whole.window(), table.log);
+    let flat = dst.pattern().flat();
+    let mut flat = dst.reshaped(&flat)?;
     // Entries that are neighbouring elements of the same type go straight to their place.
-    let whole = entry.row.is_none() && from == to && op == MemoryReductionOp::Copy && !dst.touches(&window);
+    let whole = entry.row.is_none() && from == to && op == MemoryReductionOp::Copy;
     let (mut raw, mut out, mut old) = (Block::new(), Block::new(), Block::new());
     let (size, (_, piece)) = (from.size(), batch(entry.len));
     for slot in 0..slots {
         let Some(start) = place(slot)? else { continue };
         if whole {
             let run = window.bytes(start, entry.len * size).ok_or_else(left_the_table)?;
-            table.tell(start, entry.len * size);
+            tell(log, start, entry.len * size);
             flat.scatter(0, slot * entry.len, run);
             continue;
         }
@@ -117,7 +118,7 @@ pub(super) fn gather(
             let n = piece.min(entry.len - done);
             let bytes = raw.bytes(n, from);
             let read = |byte: i64, into: &mut [u8]| {
-                table.tell(byte, into.len());
+                tell(log, byte, into.len());
                 window.read(byte, into)
             };
             let ok = match entry.row {
@@ -153,7 +154,7 @@ pub(super) fn gather(
 
 /// Moves entries into the table, one slot after the other: elements k * len .. of `data` go to slot k.
 pub(super) fn scatter(
-    table: &Table<Dst>,
+    table: &mut Table<Dst>,
     entry: &Entry,
     slots: usize,
     mut place: impl FnMut(usize) -> Result<Option<i64>>,
@@ -174,12 +175,14 @@ pub(super) fn scatter(
         // The dtype check comes before the first write.
         cast::accumulate(op, to, &mut [], &[])?;
     }
-    let window = table.whole.window();
-    let flat = data.flat();
+    let log = table.log;
+    let mut window = table.whole.window();
+    let flat = data.pattern().flat();
+    let flat = data.reshaped(&flat)?;
     let (mut raw, mut old) = (Block::new(), Block::new());
     let (size, (per, piece)) = (to.size(), batch(entry.len));
     let mut put = |byte: i64, values: &[u8]| -> Result<()> {
-        table.tell(byte, values.len());
+        tell(log, byte, values.len());
         let ok = if op == MemoryReductionOp::Copy {
             window.write(byte, values)
         } else {

@@ -89,12 +89,12 @@ pub fn generic_load(
     dims: &[IndirectDim],
     table: &Table<Src>,
     indices: &[Src],
-    dst: &Dst,
+    dst: &mut Dst,
     profile: &Profile,
 ) -> Result<()> {
     let mut axes = Axes::new(dims, indices, table.pattern, profile)?;
     let entry = Entry::divide(dst.len(), axes.slots, table.pattern.dtype())?;
-    let window = table.whole.window().extent();
+    let window = table.extent();
     let slots = axes.slots;
     let place = |slot| axes.place(slot, &entry, window);
     gather(table, &entry, slots, place, MemoryReductionOp::Copy, dst, profile)
@@ -106,13 +106,13 @@ pub fn generic_save(
     op: AluOp,
     data: &Src,
     indices: &[Src],
-    table: &Table<Dst>,
+    table: &mut Table<Dst>,
     profile: &Profile,
 ) -> Result<()> {
     let op = MemoryReductionOp::from_alu(op)?;
     let mut axes = Axes::new(dims, indices, table.pattern, profile)?;
     let entry = Entry::divide(data.len(), axes.slots, table.pattern.dtype())?;
-    let window = table.whole.window().extent();
+    let window = table.extent();
     let slots = axes.slots;
     let place = |slot| axes.place(slot, &entry, window);
     scatter(table, &entry, slots, place, op, data, profile)

@@ -36,7 +36,7 @@ impl<'a> Indices<'a> {
             4 if profile.minus_one_skips == MinusOneSkips::Narrow => Some(0xFFFF_FFFF),
             _ => None,
         };
-        Ok(Indices { src: src.flat(), buffer: Box::new([0; CHUNK]), first: 0, held: 0, skip })
+        Ok(Indices { src: *src, buffer: Box::new([0; CHUNK]), first: 0, held: 0, skip })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -46,6 +46,17 @@ impl<'a> Indices<'a> {
     /// Values are 64 bits wide.
     pub(super) fn is_wide(&self) -> bool {
         self.src.dtype().size() == 8
+    }
+
+    /// Reads the values from `first` on; they go on in the next lane where one ends.
+    fn fill(&mut self) {
+        let (len, mut done) = (self.src.lane_len(), 0);
+        while done < self.held {
+            let (lane, at) = ((self.first + done) / len, (self.first + done) % len);
+            let n = (len - at).min(self.held - done);
+            self.src.read_i64(lane, at, &mut self.buffer[done..done + n]);
+            done += n;
+        }
     }
 
     /// The slot's value is the -1 that skips it (ruling D13).
@@ -58,7 +69,7 @@ impl<'a> Indices<'a> {
         if slot < self.first || slot >= self.first + self.held {
             self.first = slot;
             self.held = CHUNK.min(self.src.len() - slot);
-            self.src.read_i64(0, slot, &mut self.buffer[..self.held]);
+            self.fill();
         }
         let value = self.buffer[slot - self.first];
         if self.is_wide() { value } else { i64::from(value as u32) }

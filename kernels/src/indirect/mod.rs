@@ -16,7 +16,7 @@ pub use generic::{IndirectDim, generic_load, generic_save};
 pub use plain::{SaveAccumulate, load, save, save_accumulate};
 pub use rows::indirect_copy;
 
-use crate::access::{Dst, Pattern, Src};
+use crate::access::{Dst, Pattern, Src, View};
 
 /// Added to 64-bit addresses on their way to an indirect instruction.
 pub const ADDRESS_BIAS: i64 = 0x1_0000_0000;
@@ -27,31 +27,37 @@ pub type Log = std::cell::RefCell<Vec<(i64, usize)>>;
 /// An indexed operand: the memory that indices may reach, and the operand's own pattern in it.
 pub struct Table<'a, V> {
     /// A view whose extent bounds every access: of the location when the pattern is only a base, else of the operand.
-    pub whole: &'a V,
+    pub whole: V,
     /// The operand's pattern, in the same arena.
     pub pattern: &'a Pattern,
     /// Address of the arena's byte 0, which 64-bit index values refer to.
     pub address: i64,
-    /// Told about every access to the table, when somebody wants to know.
+    /// Collects every access to the table, when somebody wants to know.
     pub log: Option<&'a Log>,
 }
 
-impl<V> Table<'_, V> {
-    fn tell(&self, byte: i64, bytes: usize) {
-        if let Some(log) = self.log {
-            log.borrow_mut().push((byte, bytes));
-        }
+impl<M> Table<'_, View<'_, M>> {
+    /// The bytes that indices may reach.
+    fn extent(&self) -> (i64, i64) {
+        self.whole.pattern().extent().unwrap_or((0, 0))
+    }
+}
+
+/// Notes an access to a table, when somebody wants to know.
+fn tell(log: Option<&Log>, byte: i64, bytes: usize) {
+    if let Some(log) = log {
+        log.borrow_mut().push((byte, bytes));
     }
 }
 
 impl<'a> From<&'a Src<'a>> for Table<'a, Src<'a>> {
     fn from(view: &'a Src<'a>) -> Self {
-        Table { whole: view, pattern: view.pattern(), address: 0, log: None }
+        Table { whole: *view, pattern: view.pattern(), address: 0, log: None }
     }
 }
 
-impl<'a> From<&'a Dst<'a>> for Table<'a, Dst<'a>> {
-    fn from(view: &'a Dst<'a>) -> Self {
-        Table { whole: view, pattern: view.pattern(), address: 0, log: None }
+impl<'a> From<Dst<'a>> for Table<'a, Dst<'a>> {
+    fn from(view: Dst<'a>) -> Self {
+        Table { pattern: view.pattern(), whole: view, address: 0, log: None }
     }
 }

@@ -39,7 +39,7 @@ fn locate(
 }
 
 /// `out[e] = table[index[e]]`; each index moves as many elements as the result has per index.
-pub fn load(table: &Table<Src>, indices: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn load(table: &Table<Src>, indices: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     let step = dst.pattern().pairs().last().map_or(0, |p| if p.num > 1 { p.stride } else { dst.dtype().size() as i64 });
     if step != dst.dtype().size() as i64 && !dst.is_empty() {
         return Err(Error::new(Code::S008, "Must have step 1 in final dim of IndirectLoad output AP")
@@ -49,18 +49,19 @@ pub fn load(table: &Table<Src>, indices: &Src, dst: &Dst, profile: &Profile) -> 
     let mut indices = Indices::new("ins[1]", indices, true, profile)?;
     let slots = indices.len();
     let entry = Entry::divide(dst.len(), slots, table.pattern.dtype())?;
-    let window = table.whole.window().extent();
+    let window = table.extent();
     let place = |slot| locate(table.pattern, table.address, &entry, window, &mut indices, slot);
     gather(table, &entry, slots, place, MemoryReductionOp::Copy, dst, profile)
 }
 
 /// `table[index[e]] = data[e]`, in slot order: the last writer wins.
-pub fn save(data: &Src, indices: &Src, table: &Table<Dst>, profile: &Profile) -> Result<()> {
+pub fn save(data: &Src, indices: &Src, table: &mut Table<Dst>, profile: &Profile) -> Result<()> {
     let mut indices = Indices::new("ins[1]", indices, true, profile)?;
     let slots = indices.len();
     let entry = Entry::divide(data.len(), slots, table.pattern.dtype())?;
-    let window = table.whole.window().extent();
-    let place = |slot| locate(table.pattern, table.address, &entry, window, &mut indices, slot);
+    let window = table.extent();
+    let (pattern, address) = (table.pattern, table.address);
+    let place = |slot| locate(pattern, address, &entry, window, &mut indices, slot);
     scatter(table, &entry, slots, place, MemoryReductionOp::Copy, data, profile)
 }
 
@@ -80,7 +81,7 @@ pub fn save_accumulate(
     p: &SaveAccumulate,
     values: &Src,
     indices: &Src,
-    table: &Table<Dst>,
+    table: &mut Table<Dst>,
     profile: &Profile,
 ) -> Result<()> {
     let op = MemoryReductionOp::from_alu(p.op)?;
@@ -93,7 +94,7 @@ pub fn save_accumulate(
     }
     let dtype = table.pattern.dtype();
     let entry = Entry::divide(values.len(), slots, dtype)?;
-    let window = table.whole.window().extent();
+    let window = table.extent();
     let base = table.pattern.base();
     let stride = p
         .entry_step_elements

@@ -1,6 +1,6 @@
 //! IndirectCopy (26): the partitions of a group of 16 share their indices.
 
-use crate::access::{CHUNK, Dst, Src, for_lanes};
+use crate::access::{CHUNK, Dst, Src};
 use crate::agree::{no_cast, shapes};
 use crate::gather::out_of_range;
 use crate::{Code, Dtype, Error, Result};
@@ -10,7 +10,7 @@ pub const GROUP: usize = 16;
 
 /// For each group of 16 partitions, its indices flattened partition first; every partition of the group gathers, for
 /// each of the first `num_valid_indices`, the elements from that position of its own row on (`opcodes.md` 13).
-pub fn indirect_copy(num_valid_indices: u64, data: &Src, indices: &Src, dst: &Dst) -> Result<()> {
+pub fn indirect_copy(num_valid_indices: u64, data: &Src, indices: &Src, dst: &mut Dst) -> Result<()> {
     no_cast("IndirectCopy", data.dtype(), dst.dtype())?;
     if indices.dtype() != Dtype::Uint16 {
         return Err(Error::new(Code::S007, "TensorIndirect Indices data type must be uint16")
@@ -35,7 +35,7 @@ pub fn indirect_copy(num_valid_indices: u64, data: &Src, indices: &Src, dst: &Ds
             .received(format!("{} elements for {num_valid_indices} indices", dst.lane_len())));
     }
     let size = dst.dtype().size();
-    for_lanes(dst.lanes(), dst.len(), dst.pattern().lanes_disjoint(), |lane| {
+    dst.for_lanes(dst.len(), |dst, lane| {
         let group = lane / GROUP * GROUP;
         let mut raw = [0u8; CHUNK * 8];
         let mut index = [0i64];

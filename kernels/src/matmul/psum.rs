@@ -19,7 +19,14 @@ pub enum Marks<'a> {
 ///
 /// A product is first cast to the destination's dtype. A marked element then becomes stored + product, one float32
 /// operation narrowed again; an unmarked one becomes the product.
-pub fn store_row(dst: &Dst, lane: usize, start: usize, values: &[f32], marks: Marks, profile: &Profile) -> Result<()> {
+pub fn store_row(
+    dst: &mut Dst,
+    lane: usize,
+    start: usize,
+    values: &[f32],
+    marks: Marks,
+    profile: &Profile,
+) -> Result<()> {
     let n = values.len();
     if n > CHUNK || lane >= dst.lanes() || start + n > dst.lane_len() {
         return Err(Error::new(Code::S002, "the product does not fit its destination")
@@ -53,7 +60,7 @@ fn add_f32(bytes: &mut [u8], values: &[f32], marks: Marks) {
     }
 }
 
-fn accumulate(dst: &Dst, lane: usize, start: usize, values: &[f32], marks: Marks, profile: &Profile) -> Result<()> {
+fn accumulate(dst: &mut Dst, lane: usize, start: usize, values: &[f32], marks: Marks, profile: &Profile) -> Result<()> {
     let size = dst.dtype().size();
     if dst.dtype().is_packed() {
         return Err(Error::new(Code::S007, "a product is not written to a packed dtype").received(dst.dtype()));

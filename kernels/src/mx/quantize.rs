@@ -1,7 +1,7 @@
 //! QuantizeMx (96): one shared exponent per block of 8 partitions x 4 elements, then a narrowing that saturates.
 
 use super::{BLOCK, check_scales, scale_slot};
-use crate::access::{CHUNK, Dst, Src, for_lanes};
+use crate::access::{CHUNK, Dst, Src, for_pieces};
 use crate::cast::{self, Fp8Config};
 use crate::{Code, Dtype, Error, Profile, Result};
 
@@ -14,7 +14,13 @@ pub struct QuantizeMx;
 
 /// QuantizeMx (96). `data` receives x4 containers, `scales` one byte per container in the rows of the block layout;
 /// all other scale rows stay as they are.
-pub fn quantize_mx(_: &QuantizeMx, src: &Src, data: &Dst, scales: &Dst, profile: &Profile) -> Result<()> {
+pub fn quantize_mx<'a>(
+    _: &QuantizeMx,
+    src: &Src,
+    data: &'a mut Dst,
+    scales: &'a mut Dst,
+    profile: &Profile,
+) -> Result<()> {
     if !matches!(src.dtype(), Dtype::Bfloat16 | Dtype::Float16) {
         return Err(Error::new(Code::S007, "QuantizeMx reads bfloat16 or float16").received(src.dtype()));
     }
@@ -38,27 +44,35 @@ pub fn quantize_mx(_: &QuantizeMx, src: &Src, data: &Dst, scales: &Dst, profile:
     check_scales("the output", lanes, containers, scales.dtype(), scales.lanes(), scales.lane_len())?;
     let bias = if profile.mx_alternative_emax { emax - 1 } else { emax };
     let floor = u32::from(profile.mx_scale_floor_one);
-    let disjoint = data.pattern().lanes_disjoint() && scales.pattern().lanes_disjoint();
-    for_lanes(lanes / BLOCK, src.len(), disjoint, |row| {
-        let mut values = [[0.0f32; 4 * STEP]; BLOCK];
-        for start in (0..containers).step_by(STEP) {
-            let n = STEP.min(containers - start);
-            for (lane, v) in values.iter_mut().enumerate() {
-                src.read_f32(row * BLOCK + lane, 4 * start, &mut v[..4 * n]);
-            }
-            let shared = exponents(&values, bias, floor);
-            scales.with_bytes_out(scale_slot(row), start, n, |b| b.copy_from_slice(&shared[..n]));
-            for (lane, v) in values.iter_mut().enumerate() {
-                for (v, e) in v.as_chunks_mut::<4>().0.iter_mut().zip(shared).take(n) {
-                    let factor = f32::from_bits((254 - u32::from(e)) << 23);
-                    v.iter_mut().for_each(|v| *v *= factor);
+    let splits = data.pattern().lanes_disjoint() && scales.pattern().lanes_disjoint();
+    // The scales of later rows lie in later lanes, so both tensors can be cut at a row.
+    let cut = |(data, scales): (Dst<'a>, Dst<'a>), row: usize| {
+        let (data, scales) = (data.split_at(row * BLOCK), scales.split_at(scale_slot(row)));
+        ((data.0, scales.0), (data.1, scales.1))
+    };
+    let (dtype, whole) = (data.dtype(), (data.reborrow(), scales.reborrow()));
+    for_pieces(whole, lanes / BLOCK, src.len(), splits, cut, |(data, scales), mut rows| {
+        rows.try_for_each(|row| {
+            let mut values = [[0.0f32; 4 * STEP]; BLOCK];
+            for start in (0..containers).step_by(STEP) {
+                let n = STEP.min(containers - start);
+                for (lane, v) in values.iter_mut().enumerate() {
+                    src.read_f32(row * BLOCK + lane, 4 * start, &mut v[..4 * n]);
                 }
-                data.with_bytes_out(row * BLOCK + lane, start, n, |b| {
-                    cast::encode_f32(data.dtype(), Fp8Config::QUANTIZE, &v[..4 * n], b);
-                });
+                let shared = exponents(&values, bias, floor);
+                scales.with_bytes_out(scale_slot(row), start, n, |b| b.copy_from_slice(&shared[..n]));
+                for (lane, v) in values.iter_mut().enumerate() {
+                    for (v, e) in v.as_chunks_mut::<4>().0.iter_mut().zip(shared).take(n) {
+                        let factor = f32::from_bits((254 - u32::from(e)) << 23);
+                        v.iter_mut().for_each(|v| *v *= factor);
+                    }
+                    data.with_bytes_out(row * BLOCK + lane, start, n, |b| {
+                        cast::encode_f32(dtype, Fp8Config::QUANTIZE, &v[..4 * n], b);
+                    });
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     })
 }
 

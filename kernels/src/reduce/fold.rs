@@ -2,7 +2,7 @@
 //! latency of one chain without changing any result.
 
 use crate::Result;
-use crate::access::{CHUNK, Src, for_lane_ranges};
+use crate::access::{CHUNK, Dst, Pair, Src};
 use crate::alu::{GROUP, ROWS};
 use crate::elementwise::Number;
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub(super) fn fold_lanes<N: Number>(
     src: &Src,
     rows: &Rows,
     lanes: Range<usize>,
-    store: &impl Fn(usize, usize, &mut [N]),
+    mut store: impl FnMut(usize, usize, &mut [N]),
 ) {
     let n = rows.extent;
     if n <= CHUNK / ROWS && rows.per_lane >= ROWS {
@@ -146,12 +146,7 @@ fn fold_piece<N: Number>(op: N::Op, seed: &impl Fn(N) -> N, acc: Option<N>, valu
 }
 
 /// Folds every element, in row-major order, into one result.
-pub(super) fn fold_all<N: Number>(
-    op: N::Op,
-    seed: &impl Fn(N) -> N,
-    src: &Src,
-    store: &impl Fn(usize, usize, &mut [N]),
-) {
+pub(super) fn fold_all<N: Number>(op: N::Op, seed: &impl Fn(N) -> N, src: &Src, store: impl FnOnce(&mut [N])) {
     let mut data = [N::zeroed(); CHUNK];
     let mut acc = [N::zeroed()];
     for lane in 0..src.lanes() {
@@ -167,30 +162,43 @@ pub(super) fn fold_all<N: Number>(
             at += piece;
         }
     }
-    store(0, 0, &mut acc);
+    store(&mut acc);
 }
 
-/// Folds the partitions in ascending order, one result per element of a partition. `parallel`: the results lie apart.
+/// Folds the partitions in ascending order, one result per element of a partition: `store(dst, lane, first, results)`.
 pub(super) fn fold_partitions<N: Number>(
     op: N::Op,
     seed: &(impl Fn(N) -> N + Sync),
     src: &Src,
-    parallel: bool,
-    store: &(impl Fn(usize, usize, &mut [N]) + Sync),
+    dst: &mut Dst,
+    store: &(impl Fn(&mut Dst, usize, usize, &mut [N]) + Sync),
 ) -> Result<()> {
-    for_lane_ranges(src.lane_len().div_ceil(CHUNK), src.len(), parallel, |range| {
+    // Results from `at` on, which go to `lane` of the destination.
+    let fold = |dst: &mut Dst, at: usize, lane: usize, start: usize, n: usize| {
         let (mut acc, mut data) = ([N::zeroed(); CHUNK], [N::zeroed(); CHUNK]);
-        for piece in range {
-            let at = piece * CHUNK;
-            let n = CHUNK.min(src.lane_len() - at);
-            let acc = &mut acc[..n];
-            N::read(src, 0, at, acc);
-            acc.iter_mut().for_each(|a| *a = seed(*a));
-            for lane in 1..src.lanes() {
-                N::apply(op, acc, view(src, lane, at, &mut data[..n]));
-            }
-            store(0, at, acc);
+        let acc = &mut acc[..n];
+        N::read(src, 0, at, acc);
+        acc.iter_mut().for_each(|a| *a = seed(*a));
+        for lane in 1..src.lanes() {
+            N::apply(op, acc, view(src, lane, at, &mut data[..n]));
         }
-        Ok(())
-    })
+        store(dst, lane, start, acc);
+    };
+    let len = src.lane_len();
+    // Threads share whole lanes, so the one lane of the result is seen as many of a chunk each.
+    let whole = if dst.pattern().is_contiguous() { len / CHUNK } else { 0 };
+    if whole > 1 {
+        let size = dst.dtype().size() as i64;
+        let chunk = Pair { stride: size * CHUNK as i64, num: whole as u32 };
+        let pattern = dst.pattern().with_pairs(&[chunk, Pair { stride: size, num: CHUNK as u32 }])?;
+        dst.reshaped(&pattern)?.for_lanes(src.len(), |dst, lane| {
+            fold(dst, lane * CHUNK, lane, 0, CHUNK);
+            Ok(())
+        })?;
+    }
+    let done = if whole > 1 { whole * CHUNK } else { 0 };
+    for at in (done..len).step_by(CHUNK) {
+        fold(dst, at, 0, at, CHUNK.min(len - at));
+    }
+    Ok(())
 }

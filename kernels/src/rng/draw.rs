@@ -3,9 +3,8 @@
 use super::pcg32::pcg32_fill;
 use super::philox::{BLOCKS, philox_blocks};
 use super::{Mt19937_64, State, lfsr_next, philox_block, uniform_between, xorwow_next};
-use crate::access::{CHUNK, Dst, chunks};
+use crate::access::{CHUNK, Dst, chunks, for_pieces};
 use crate::agree::castable;
-use crate::parallel;
 use crate::profile::{DrawHalf, LfsrZero, Rand2Lanes};
 use crate::{Code, Dtype, Error, Profile, Result};
 
@@ -19,7 +18,7 @@ crate::named_enum! {
 }
 
 /// [`fill_words`] from a generator that makes one draw at a time.
-fn one_by_one(dst: &Dst, lane: usize, mut draw: impl FnMut() -> u32) -> Result<()> {
+fn one_by_one(dst: &mut Dst, lane: usize, mut draw: impl FnMut() -> u32) -> Result<()> {
     fill_words(dst, lane, |words| words.iter_mut().for_each(|w| *w = draw()))
 }
 
@@ -33,7 +32,7 @@ fn one_state_per_lane(states: usize, dst: &Dst) -> Result<()> {
 
 /// Writes the low bytes of one 32-bit draw per element of a lane, or of two for an element of eight bytes. `draw` fills a
 /// buffer whose length is a multiple of four unless the lane ends there.
-fn fill_words(dst: &Dst, lane: usize, mut draw: impl FnMut(&mut [u32])) -> Result<()> {
+fn fill_words(dst: &mut Dst, lane: usize, mut draw: impl FnMut(&mut [u32])) -> Result<()> {
     let mut words = [0u32; 2 * CHUNK];
     chunks(dst.lane_len(), |start, n| {
         let size = dst.dtype().size();
@@ -50,21 +49,34 @@ fn fill_words(dst: &Dst, lane: usize, mut draw: impl FnMut(&mut [u32])) -> Resul
 }
 
 /// Runs `f` for every lane and its generator.
-fn each_state<S: Send>(states: &mut [S], dst: &Dst, f: impl Fn(usize, &mut S) -> Result<()> + Sync) -> Result<()> {
-    if !dst.pattern().lanes_disjoint() || dst.len() < PARALLEL_FROM || parallel::threads() < 2 {
-        return states.iter_mut().enumerate().try_for_each(|(lane, s)| f(lane, s));
-    }
-    parallel::try_each(states, f)
+fn each_state<'a, S: Send>(
+    states: &'a mut [S],
+    dst: &'a mut Dst,
+    f: impl Fn(&mut Dst, usize, &mut S) -> Result<()> + Sync,
+) -> Result<()> {
+    one_state_per_lane(states.len(), dst)?;
+    let (lanes, splits) = (dst.lanes(), dst.pattern().lanes_disjoint());
+    // The first lane of each part of the states is that of the destination's.
+    let cut = |(first, states, dst): (usize, &'a mut [S], Dst<'a>), lane: usize| {
+        let (states, dst) = (states.split_at_mut(lane - first), dst.split_at(lane));
+        ((first, states.0, dst.0), (lane, states.1, dst.1))
+    };
+    // Drawing an element takes longer than most arithmetic does.
+    let work = DRAW * dst.len();
+    for_pieces((0, states, dst.reborrow()), lanes, work, splits, cut, |(_, states, dst), mut lanes| {
+        states.iter_mut().zip(&mut lanes).try_for_each(|(s, lane)| f(dst, lane, s))
+    })
 }
 
-/// Fills below this size stay on one thread.
-const PARALLEL_FROM: usize = 16 * 1024;
+/// Cost of a draw in elements of plain arithmetic.
+const DRAW: usize = 2;
 
 /// Memset Random outside the Pool engine: one 64-bit host draw per element in element order; 1-, 2- and 4-byte elements
 /// take its low bytes, 8-byte ones all of it (ruling D7).
-pub fn memset_random_host(host: &mut Mt19937_64, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn memset_random_host(host: &mut Mt19937_64, dst: &mut Dst, profile: &Profile) -> Result<()> {
     let mut draws = [0u64; CHUNK];
-    let high = profile.memset_random == DrawHalf::High && dst.dtype().size() < 8;
+    let size = dst.dtype().size();
+    let high = profile.memset_random == DrawHalf::High && size < 8;
     (0..dst.lanes()).try_for_each(|lane| {
         chunks(dst.lane_len(), |start, n| {
             let draws = &mut draws[..n];
@@ -72,7 +84,7 @@ pub fn memset_random_host(host: &mut Mt19937_64, dst: &Dst, profile: &Profile) -
             if high {
                 draws.iter_mut().for_each(|d| *d >>= 32);
             }
-            dst.with_bytes_out(lane, start, n, |bytes| match dst.dtype().size() {
+            dst.with_bytes_out(lane, start, n, |bytes| match size {
                 1 => bytes.iter_mut().zip(draws).for_each(|(e, d)| *e = *d as u8),
                 2 => bytes.as_chunks_mut().0.iter_mut().zip(draws).for_each(|(e, d)| *e = (*d as u16).to_le_bytes()),
                 4 => bytes.as_chunks_mut().0.iter_mut().zip(draws).for_each(|(e, d)| *e = (*d as u32).to_le_bytes()),
@@ -84,16 +96,15 @@ pub fn memset_random_host(host: &mut Mt19937_64, dst: &Dst, profile: &Profile) -
 }
 
 /// Memset Random on Pool: XORWOW over the first-generation state of each partition.
-pub fn memset_random_pool(states: &mut [State], dst: &Dst) -> Result<()> {
-    one_state_per_lane(states.len(), dst)?;
-    each_state(states, dst, |lane, s| one_by_one(dst, lane, || xorwow_next(s)))
+pub fn memset_random_pool(states: &mut [State], dst: &mut Dst) -> Result<()> {
+    each_state(states, dst, |dst, lane, s| one_by_one(dst, lane, || xorwow_next(s)))
 }
 
 /// Rand: raw bits of the chosen generator, one state per partition (ruling D8).
-pub fn rand(algorithm: RandomAlgorithmKind, states: &mut [State], dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn rand(algorithm: RandomAlgorithmKind, states: &mut [State], dst: &mut Dst, profile: &Profile) -> Result<()> {
     one_state_per_lane(states.len(), dst)?;
     let stays = profile.lfsr_zero == LfsrZero::Stays;
-    each_state(states, dst, |lane, s| match algorithm {
+    each_state(states, dst, |dst, lane, s| match algorithm {
         RandomAlgorithmKind::Lfsr if stays && s[0] == 0 => one_by_one(dst, lane, || 0),
         RandomAlgorithmKind::Lfsr => one_by_one(dst, lane, || lfsr_next(&mut s[0])),
         RandomAlgorithmKind::Pcg32 => {
@@ -114,11 +125,11 @@ pub fn rand(algorithm: RandomAlgorithmKind, states: &mut [State], dst: &Dst, pro
 }
 
 /// Rand2: uniform values in [min, max); column c draws from generator c mod 4 of its partition (ruling D9).
-pub fn rand2(min: f32, max: f32, states: &mut [[State; 4]], dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn rand2(min: f32, max: f32, states: &mut [[State; 4]], dst: &mut Dst, profile: &Profile) -> Result<()> {
     one_state_per_lane(states.len(), dst)?;
     castable(Dtype::Float32, dst.dtype(), profile)?;
     let blocks = profile.rand2_lanes == Rand2Lanes::Block;
-    each_state(states, dst, |lane, generators| {
+    each_state(states, dst, |dst, lane, generators| {
         let mut values = [0f32; CHUNK];
         let mut local = *generators;
         chunks(dst.lane_len(), |start, n| {

@@ -17,7 +17,7 @@ pub struct Dropout<'a> {
 
 /// Draws r in [0, 1) per element from the XORWOW state of its partition. Drop rate t: r < t gives +0, else the element;
 /// keep rate t: r < t keeps the element, else +0. Nothing is rescaled, and survivors keep their bits.
-pub fn dropout(p: &Dropout, states: &mut [State], src: &Src, dst: &Dst, profile: &Profile) -> Result<()> {
+pub fn dropout(p: &Dropout, states: &mut [State], src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     same_shape("ins[0]", src, dst)?;
     castable(src.dtype(), dst.dtype(), profile)?;
     check_unpacked(p.threshold.dtype()).map_err(|e| e.operand("ins[1]"))?;

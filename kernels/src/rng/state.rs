@@ -102,7 +102,7 @@ pub fn set_state_gen2(src: &Src, states: &mut [[State; 4]]) -> Result<()> {
 }
 
 /// Saves first-generation states.
-pub fn get_state_gen1(states: &[State], dst: &Dst) -> Result<()> {
+pub fn get_state_gen1(states: &[State], dst: &mut Dst) -> Result<()> {
     check(dst.dtype().size(), (dst.lanes(), dst.lane_len()), states.len(), 6)?;
     for (lane, state) in states.iter().enumerate() {
         dst.scatter(lane, 0, bytemuck::cast_slice(state));
@@ -111,7 +111,7 @@ pub fn get_state_gen1(states: &[State], dst: &Dst) -> Result<()> {
 }
 
 /// Saves second-generation states in the layout that [`set_state_gen2`] reads.
-pub fn get_state_gen2(states: &[[State; 4]], dst: &Dst) -> Result<()> {
+pub fn get_state_gen2(states: &[[State; 4]], dst: &mut Dst) -> Result<()> {
     check(dst.dtype().size(), (dst.lanes(), dst.lane_len()), states.len(), 24)?;
     for (lane, state) in states.iter().enumerate() {
         dst.scatter(lane, 0, bytemuck::cast_slice(state.as_flattened()));

@@ -7,6 +7,11 @@ use birsim_kernels::access::{Dst, Pattern, Src};
 use birsim_kernels::cast::{Fp8Config, decode_f32, encode_f32};
 use birsim_kernels::{Dtype, Result};
 
+/// A pattern that lives as long as the test.
+pub fn keep(pattern: Pattern) -> &'static Pattern {
+    Box::leak(Box::new(pattern))
+}
+
 /// A dense tensor of `nums`, partitions first.
 pub struct Tensor {
     pub dtype: Dtype,
@@ -45,17 +50,17 @@ impl Tensor {
     }
 
     pub fn src(&self) -> Src<'_> {
-        Src::new(&self.bytes, self.pattern()).unwrap()
+        Src::new(&self.bytes, keep(self.pattern())).unwrap()
     }
 
     pub fn dst(&mut self) -> Dst<'_> {
         let pattern = self.pattern();
-        Dst::new(&mut self.bytes, pattern).unwrap()
+        Dst::new(&mut self.bytes, keep(pattern)).unwrap()
     }
 
     /// Runs `f` on the whole tensor as destination.
-    pub fn write(&mut self, f: impl FnOnce(&Dst) -> Result<()>) -> Result<&mut Self> {
-        f(&self.dst())?;
+    pub fn write(&mut self, f: impl FnOnce(&mut Dst) -> Result<()>) -> Result<&mut Self> {
+        f(&mut self.dst())?;
         Ok(self)
     }
 

@@ -1,6 +1,6 @@
 //! Random access patterns with the memory they lie in, the reference walk over them, and a tally of what was met.
 
-use super::Rng;
+use super::{Rng, keep};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::{Dst, Pair, Pattern, Src};
 use std::sync::Arc;
@@ -44,12 +44,12 @@ impl Operand {
     }
 
     pub fn src(&self) -> Src<'_> {
-        Src::new(&self.bytes, self.strided()).unwrap()
+        Src::new(&self.bytes, keep(self.strided())).unwrap()
     }
 
     pub fn dst(&mut self) -> Dst<'_> {
         let pattern = self.strided();
-        Dst::new(&mut self.bytes, pattern).unwrap()
+        Dst::new(&mut self.bytes, keep(pattern)).unwrap()
     }
 
     pub fn element(&self, at: usize) -> &[u8] {

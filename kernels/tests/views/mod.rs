@@ -4,6 +4,11 @@
 use birsim_kernels::Dtype;
 use birsim_kernels::access::{Dst, Pair, Pattern, Src};
 
+/// A pattern that lives as long as the test.
+pub fn keep(pattern: Pattern) -> &'static Pattern {
+    Box::leak(Box::new(pattern))
+}
+
 /// A little-endian tensor that owns its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
@@ -37,21 +42,21 @@ impl Tensor {
     }
 
     pub fn src(&self) -> Src<'_> {
-        Src::new(&self.bytes, self.pattern()).unwrap()
+        Src::new(&self.bytes, keep(self.pattern())).unwrap()
     }
 
     pub fn dst(&mut self) -> Dst<'_> {
         let pattern = self.pattern();
-        Dst::new(&mut self.bytes, pattern).unwrap()
+        Dst::new(&mut self.bytes, keep(pattern)).unwrap()
     }
 
     pub fn src_at(&self, base: i64, pairs: &[(i64, u32)]) -> Src<'_> {
-        Src::new(&self.bytes, strided(self.dtype, base, pairs)).unwrap()
+        Src::new(&self.bytes, keep(strided(self.dtype, base, pairs))).unwrap()
     }
 
     pub fn dst_at(&mut self, base: i64, pairs: &[(i64, u32)]) -> Dst<'_> {
         let pattern = strided(self.dtype, base, pairs);
-        Dst::new(&mut self.bytes, pattern).unwrap()
+        Dst::new(&mut self.bytes, keep(pattern)).unwrap()
     }
 
     pub fn values<T: bytemuck::AnyBitPattern>(&self) -> Vec<T> {

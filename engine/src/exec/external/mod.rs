@@ -7,7 +7,7 @@
 mod npy;
 mod process;
 
-use super::Cx;
+use super::{Cx, Want};
 use crate::ir::{Opcode, Value};
 use crate::world::FieldValue;
 use crate::{Code, Error, Result};
@@ -40,12 +40,10 @@ pub fn run(cx: &mut Cx) -> Result<()> {
     process::run(&program, &config, folder.path(), &cx.m.settings.limits)?;
     for k in 0..cx.n_outs() {
         let file = folder.path().join(file_name(&name, k, "simout"));
-        let dst = cx.dst(k)?;
+        let mut io = cx.open(&[Want::Out(k)])?;
+        let mut dst = io.outs.dst(k)?;
         let bytes = npy::read(&file, dst.dtype(), dst.len()).map_err(|e| e.operand(format!("outs[{k}]")))?;
-        let row = dst.lane_len() * dst.dtype().size();
-        if row > 0 {
-            bytes.chunks_exact(row).enumerate().for_each(|(lane, b)| dst.scatter(lane, 0, b));
-        }
+        dst.fill_from_dense(&bytes);
     }
     Ok(())
 }
@@ -74,20 +72,20 @@ fn describe(cx: &mut Cx, name: &str, folder: &Path) -> Result<Json> {
     let keys = if custom { ["srcsShape", "dstsShape"] } else { ["srcs_shape", "dsts_shape"] };
     let (mut srcs, mut dsts) = (Vec::new(), Vec::new());
     for k in 0..cx.n_ins() {
-        let src = cx.src(k)?;
-        let shape = shape(cx, keys[0], k, src.pattern());
-        let mut bytes = vec![0; src.len() * src.dtype().size()];
-        let row = src.lane_len() * src.dtype().size();
-        if row > 0 {
-            bytes.chunks_exact_mut(row).enumerate().for_each(|(lane, out)| src.gather(lane, 0, out));
-        }
+        let (dtype, bytes) = {
+            let io = cx.open(&[Want::In(k)])?;
+            let src = io.ins.src(k)?;
+            (src.dtype(), src.to_dense())
+        };
+        let Some((_, pattern)) = cx.location_and_pattern(k)? else { continue };
+        let shape = shape(cx, keys[0], k, pattern);
         let file = file_name(name, k, "birsim");
-        npy::write(&folder.join(&file), src.dtype(), &shape, &bytes)?;
-        srcs.push((shape, src.dtype(), file));
+        npy::write(&folder.join(&file), dtype, &shape, &bytes)?;
+        srcs.push((shape, dtype, file));
     }
     for k in 0..cx.n_outs() {
         let Some((_, pattern)) = cx.location_and_pattern(cx.n_ins() + k)? else { continue };
-        dsts.push((shape(cx, keys[1], k, &pattern), pattern.dtype(), file_name(name, k, "simout")));
+        dsts.push((shape(cx, keys[1], k, pattern), pattern.dtype(), file_name(name, k, "simout")));
     }
     let list = |operands: &[(Vec<u64>, birsim_kernels::Dtype, String)]| -> Vec<Json> {
         operands.iter().map(|(s, d, f)| json!({"shape": s, "dtype": d.name(), "npy": f})).collect()

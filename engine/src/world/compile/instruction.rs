@@ -3,7 +3,7 @@
 use super::Context;
 use crate::ir::traits::met;
 use crate::ir::{Engine, Instruction, Role, Rule, Trait, Value};
-use crate::memory::overlap::{Overlap, classify};
+use crate::memory::overlap::Overlaps;
 use crate::world::expr::Ex;
 use crate::world::{CompiledPredicate, FieldValue, Inst, OperandRange, Opnd};
 use crate::{Code, Error, Result};
@@ -68,7 +68,7 @@ impl Context<'_> {
             operands,
             sync,
             predicates: predicates.into(),
-            stage: 0,
+            overlaps: Overlaps::default(),
             all_static: false,
             in_place: in_place(i),
             body,
@@ -80,35 +80,35 @@ impl Context<'_> {
                 .as_ref()
                 .and_then(|d| Some(format!("{}:{}", d.filename.as_deref()?, d.lineno.unwrap_or(0)).into_boxed_str())),
         };
-        (inst.stage, inst.all_static) = self.staging(&inst);
+        (inst.overlaps, inst.all_static) = self.overlaps(&inst);
         self.program.insts.push(inst);
         Ok(self.program.insts.len() as u32 - 1)
     }
 
-    /// Which static inputs overlap an output so that they must be copied before the kernel writes (ruling D34).
-    fn staging(&self, inst: &Inst) -> (u32, bool) {
+    /// How static inputs lie to static outputs (ruling D34).
+    fn overlaps(&self, inst: &Inst) -> (Overlaps, bool) {
         let p = &self.program;
         let place = |o: &Opnd| match o {
             Opnd::Static { loc, pattern } => Some((self.layout.placements[*loc as usize].arena, *pattern)),
             _ => None,
         };
-        let all: Vec<&Opnd> = p.ins(inst).iter().chain(p.outs(inst)).collect();
-        let all_static = all.iter().all(|o| !matches!(o, Opnd::Dynamic(_)));
-        let mut stage = 0;
-        for (k, src) in p.ins(inst).iter().enumerate().take(32) {
+        let r = inst.operands;
+        let (ins, outs, all) = (r.ins as usize, r.outs as usize, (r.ins + r.outs + r.indirect) as usize);
+        let operands = &p.operands[r.first as usize..][..all];
+        let all_static = !operands.iter().any(|o| matches!(o, Opnd::Dynamic(_)));
+        let mut found = Overlaps::default();
+        let outputs = ins..ins + outs;
+        for (k, src) in operands.iter().enumerate().filter(|(k, _)| !outputs.contains(k)) {
             let Some((arena, sp)) = place(src) else { continue };
-            for (oa, op) in p.outs(inst).iter().filter_map(place) {
-                if oa != arena {
-                    continue;
-                }
-                let class = classify(&p.patterns[sp as usize], &p.patterns[op as usize]);
-                let in_place = class == Overlap::Identical && inst.in_place;
-                if class != Overlap::Disjoint && !in_place {
-                    stage |= 1 << k;
+            for (o, (oa, op)) in
+                operands[outputs.clone()].iter().enumerate().filter_map(|(o, out)| Some((o, place(out)?)))
+            {
+                if oa == arena {
+                    found.note(k, o, &p.patterns[sp as usize], &p.patterns[op as usize]);
                 }
             }
         }
-        (stage, all_static)
+        (found, all_static)
     }
 
     /// A register output, or the fault it raises: the body of a loop does not write its induction variable (S012).
