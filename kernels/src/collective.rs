@@ -5,9 +5,9 @@
 //! a single rank) are a [`crate::copy::copy`] from that rank.
 
 use crate::access::{CHUNK, Dst, Pattern, Src, chunks};
-use crate::agree::{Block, Linear, castable, read_as, shapes};
 use crate::alu::AluOp;
 use crate::cast::{check_unpacked, ieee_max, ieee_min, sse_max, sse_min};
+use crate::movement::{Block, Linear, castable, read_as, shapes};
 use crate::profile::FloatMaxMin;
 use crate::{Code, Dtype, Error, Profile, Result};
 use std::ops::Range;

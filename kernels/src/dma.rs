@@ -2,12 +2,12 @@
 //! replicate, in-flight reduction, and a copy that adds into its destination.
 
 use crate::access::{Dst, Pair, Pattern, Src, chunks};
-use crate::agree::{Block, Linear, castable, each_lane, read_as, shapes};
 use crate::alu::{AluOp, float_op};
 use crate::cast::dispatch::per_isa;
 use crate::cast::{self, MemoryReductionOp, check_unpacked};
 use crate::copy::copy;
 use crate::elementwise::Number;
+use crate::movement::{Block, Linear, castable, each_lane, read_as, shapes};
 use crate::profile::{CceStart, ReplicateRows};
 use crate::{Code, Dtype, Error, Profile, Result};
 use arrayvec::ArrayVec;

@@ -1,7 +1,7 @@
 //! Memset (10) with a constant. The random form draws from the generators in `rng`.
 
 use crate::access::{CHUNK, Dst, chunks};
-use crate::agree::repeat;
+use crate::movement::repeat;
 use crate::{Dtype, Result};
 
 /// Fills the destination with the low bytes of `bits`; the store is as wide as the dtype (`opcodes.md` 3).

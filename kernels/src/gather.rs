@@ -1,7 +1,7 @@
 //! Gather (92): elements of a partition chosen by index.
 
 use crate::access::{Dst, Src, chunks};
-use crate::agree::{castable, each_lane, read_as, same_shape, shapes};
+use crate::movement::{castable, each_lane, read_as, same_shape, shapes};
 use crate::{Code, Dtype, Error, Profile, Result};
 
 /// The error of an index that leaves its extent.

@@ -1,9 +1,9 @@
 //! Affine index values: Iota (61), TensorScalarAffineSelect (62).
 
 use crate::access::{CHUNK, Dst, Imm, Src, chunks};
-use crate::agree::{castable, each_lane, merge, read_as, repeat, same_shape, scalar_as};
 use crate::alu::AluOp;
 use crate::cast::{self, dispatch::per_isa};
+use crate::movement::{castable, each_lane, merge, read_as, repeat, same_shape, scalar_as};
 use crate::profile::IotaOrder;
 use crate::{Code, Dtype, Error, Profile, Result};
 use arrayvec::ArrayVec;

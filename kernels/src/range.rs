@@ -2,10 +2,10 @@
 
 use crate::access::{CHUNK, Dst, Imm, Input, Src, chunks};
 use crate::accumulate::Epilogue;
-use crate::agree::{castable, each_lane, merge, read_as, repeat, same_shape, scalar_as, shapes};
 use crate::alu::AluOp;
 use crate::cast::{check_unpacked, dispatch::per_isa};
 use crate::iota::{and_compare, check_compare};
+use crate::movement::{castable, each_lane, merge, read_as, repeat, same_shape, scalar_as, shapes};
 use crate::profile::RangeCompares;
 use crate::{Code, Dtype, Error, Profile, Result};
 

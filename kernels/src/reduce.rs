@@ -3,7 +3,7 @@
 use crate::access::{CHUNK, Dst, Source, Src};
 use crate::alu::{AluOp, address_op, average_op, float_op, int_op};
 use crate::cast::{check_cast, check_unpacked};
-use crate::elementwise::{Number, NumericPath, hub, narrow_wrap, tensor_reduce_path, wrap_32};
+use crate::elementwise::{Number, NumericPath, narrow_wrap, tensor_reduce_path, through_f32, wrap_32};
 use crate::{Code, Dtype, Error, Profile, Result};
 
 mod fold;
@@ -74,10 +74,10 @@ fn reduce(p: &TensorReduce, src: &Src, dst: &mut Dst, profile: &Profile) -> Resu
         }
         NumericPath::Int => {
             check_cast(Dtype::Int32, dst.dtype(), profile)?;
-            if hub::wanted(profile) && p.accumulate.is_none() {
+            if through_f32::wanted(profile) && p.accumulate.is_none() {
                 let p = TensorReduce { on_pool: false, ..*p };
                 let source = Source::Apart(*src);
-                return hub::run(&source, [None, None], dst, profile, |src, _, dst, profile| {
+                return through_f32::run(&source, [None, None], dst, profile, |src, _, dst, profile| {
                     reduce(&p, src, dst, profile)
                 });
             }

@@ -2,8 +2,8 @@
 //! (104). Values compare as float32.
 
 use crate::access::{CHUNK, Dst, Src, chunks, for_pieces};
-use crate::agree::{castable, same_shape, shapes};
 use crate::cast::{self, check_unpacked, dispatch::per_isa};
+use crate::movement::{castable, same_shape, shapes};
 use crate::profile::MaxTies;
 use crate::{Code, Dtype, Error, Profile, Result};
 use std::ops::RangeInclusive;

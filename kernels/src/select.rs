@@ -2,9 +2,9 @@
 
 use crate::access::{CHUNK, Dst, Input, Src, chunks};
 use crate::accumulate::Epilogue;
-use crate::agree::{Value, each_lane, merge, same_shape};
 use crate::cast::dispatch::per_isa;
 use crate::cast::{check_unpacked, decode_f32};
+use crate::movement::{Value, each_lane, merge, same_shape};
 use crate::profile::PredicateTest;
 use crate::{Code, Dtype, Error, Profile, Result};
 

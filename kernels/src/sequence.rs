@@ -1,7 +1,7 @@
 //! GetSequenceBounds (64).
 
 use crate::access::{Dst, Src};
-use crate::agree::castable;
+use crate::movement::castable;
 use crate::{Profile, Result, cast};
 
 /// Start and end of the run of equal ids around every position (GetSequenceBounds, 64).
@@ -11,7 +11,7 @@ use crate::{Profile, Result, cast};
 pub fn sequence_bounds(ids: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     let n = ids.lane_len();
     if ids.lanes() != dst.lanes() || dst.lane_len() != 2 * n {
-        return Err(crate::agree::shapes("ins[0]", ids, dst)
+        return Err(crate::movement::shapes("ins[0]", ids, dst)
             .advice("the result holds two values, start and end, for each segment id"));
     }
     cast::check_unpacked(ids.dtype())?;

@@ -1,7 +1,7 @@
 //! The DVE reorganisers: StreamShuffle (39) and StreamTranspose (40).
 
 use crate::access::{Dst, Src, chunks};
-use crate::agree::{Block, no_cast, shapes};
+use crate::movement::{Block, no_cast, shapes};
 use crate::{Code, Error, Result};
 
 /// Partitions of a shuffle block and edge of a transpose tile.

@@ -1,4 +1,5 @@
-//! Encoding from the float32 hub (`numerics.md` 4 and 6).
+//! Encoding from float32 (`numerics.md` 4 and 6). The 16-bit formats are not converted by the crate `half`: its loops do not
+//! vectorise here, and its NaNs keep other payload bits than the documented casts.
 
 use super::Fp8Config;
 use super::dispatch::per_isa;

@@ -3,12 +3,12 @@
 //! A source has memory of its own or is the destination itself ([`crate::access::Source`]); anything else the caller
 //! copies first.
 
-pub(crate) mod hub;
 mod number;
 mod path;
 mod stage;
 mod tensor_scalar;
 mod tensor_tensor;
+pub(crate) mod through_f32;
 
 pub(crate) use number::Number;
 pub use path::{NumericPath, tensor_reduce_path, tensor_tensor_path};

@@ -2,7 +2,7 @@
 
 use super::number::{bitvec_input, bitvec_number};
 use super::stage::{Operand, Second, Stage, map_lanes, merges};
-use super::{Number, hub};
+use super::{Number, through_f32};
 use crate::access::{Dst, Input, Source, Src};
 use crate::accumulate::Epilogue;
 use crate::alu::{AluOp, address_op, float_op, int_op};
@@ -54,8 +54,8 @@ pub fn tensor_scalar(p: &TensorScalar, src: &Source, dst: &mut Dst, profile: &Pr
     let stages = [(p.op0, p.const0, p.reverse0), (p.op1, p.const1, p.reverse1)];
     if p.op0.is_bitvec() || p.op1.is_bitvec() {
         check_cast(Dtype::Int32, dst.dtype(), profile)?;
-        if hub::wanted(profile) {
-            return hub::run(src, [None, None], dst, profile, |src, _, dst, profile| {
+        if through_f32::wanted(profile) {
+            return through_f32::run(src, [None, None], dst, profile, |src, _, dst, profile| {
                 tensor_scalar(p, &Source::Apart(*src), dst, profile)
             });
         }
@@ -131,8 +131,8 @@ fn two_scalars(
     let used = [(p.op0, &scalars[0]), (p.op1, &scalars[1])];
     if used.iter().any(|(op, s)| s.is_some() && op.is_bitvec()) {
         check_cast(Dtype::Int32, dst.dtype(), profile)?;
-        if hub::wanted(profile) {
-            return hub::run(src, scalars, dst, profile, |src, scalars, dst, profile| {
+        if through_f32::wanted(profile) {
+            return through_f32::run(src, scalars, dst, profile, |src, scalars, dst, profile| {
                 two_scalars(p, &Source::Apart(*src), scalars, dst, epilogue, profile)
             });
         }

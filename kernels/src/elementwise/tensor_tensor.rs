@@ -1,7 +1,7 @@
 //! TensorTensor (31): out = op(in0, in1).
 
 use super::stage::{Operand, Second, Stage, long_lanes, map_lanes, merges};
-use super::{Number, NumericPath, hub, narrow_wrap, tensor_tensor_path, wrap_32};
+use super::{Number, NumericPath, narrow_wrap, tensor_tensor_path, through_f32, wrap_32};
 use crate::access::{Dst, Input, Pattern, Source};
 use crate::accumulate::Epilogue;
 use crate::alu::{AluOp, address_op, float_op, int_op};
@@ -48,9 +48,9 @@ pub fn tensor_tensor(
         }
         NumericPath::Int => {
             check_cast(Dtype::Int32, dst.dtype(), profile)?;
-            if hub::wanted(profile) {
+            if through_f32::wanted(profile) {
                 let (p, second) = (TensorTensor { on_pool: false, ..*p }, [Some(in1.into()), None]);
-                return hub::run(in0, second, dst, profile, |in0, [in1, _], dst, profile| match in1 {
+                return through_f32::run(in0, second, dst, profile, |in0, [in1, _], dst, profile| match in1 {
                     Some(Second::Input(Input::View(in1))) => {
                         tensor_tensor(&p, &Source::Apart(*in0), &Source::Apart(in1), dst, epilogue, profile)
                     }

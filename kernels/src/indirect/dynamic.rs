@@ -4,8 +4,8 @@ use super::entry::{Entry, gather, scatter};
 use super::index::{Indices, out_of_range};
 use super::{Table, tell};
 use crate::access::{Dst, Pattern, Src};
-use crate::agree::castable;
 use crate::cast::{self, MemoryReductionOp};
+use crate::movement::castable;
 use crate::{Code, Error, Profile, Result};
 
 /// The vector form of a dynamic access pattern: row w of the pattern starts at `base + coefficient * index[w]`; the

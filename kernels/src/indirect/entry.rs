@@ -2,8 +2,8 @@
 
 use super::{Table, tell};
 use crate::access::{CHUNK, Dst, Pattern, Src};
-use crate::agree::{Block, castable};
 use crate::cast::{self, MemoryReductionOp};
+use crate::movement::{Block, castable};
 use crate::{Code, Dtype, Error, Profile, Result};
 
 /// What an index moves: `len` elements, neighbours in memory or laid out as one lane of a pattern.
@@ -202,7 +202,7 @@ pub(super) fn scatter(
         while done < entry.len {
             let n = piece.min(entry.len - done);
             let bytes = raw.bytes(group * n, to);
-            crate::agree::read_as(&flat, 0, slot * entry.len + done, to, profile.fp8(), bytes);
+            crate::movement::read_as(&flat, 0, slot * entry.len + done, to, profile.fp8(), bytes);
             for (k, values) in bytes.chunks_exact(n * size).enumerate() {
                 let Some(start) = place(slot + k)? else { continue };
                 match entry.row {

@@ -1,8 +1,8 @@
 //! IndirectCopy (26): the partitions of a group of 16 share their indices.
 
 use crate::access::{CHUNK, Dst, Src};
-use crate::agree::{no_cast, shapes};
 use crate::gather::out_of_range;
+use crate::movement::{no_cast, shapes};
 use crate::{Code, Dtype, Error, Result};
 
 /// Partitions that share their indices.

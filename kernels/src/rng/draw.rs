@@ -4,7 +4,7 @@ use super::pcg32::pcg32_fill;
 use super::philox::{BLOCKS, philox_blocks};
 use super::{Mt19937_64, State, lfsr_next, philox_block, uniform_between, xorwow_next};
 use crate::access::{CHUNK, Dst, chunks, for_pieces};
-use crate::agree::castable;
+use crate::movement::castable;
 use crate::profile::{DrawHalf, LfsrZero, Rand2Lanes};
 use crate::{Code, Dtype, Error, Profile, Result};
 

@@ -2,8 +2,8 @@
 
 use super::{DEFAULT_STATE, State, uniform, xorwow_next};
 use crate::access::{CHUNK, Dst, Input, Src, chunks};
-use crate::agree::{Block, castable, merge, read_as, same_shape, shapes};
 use crate::cast::check_unpacked;
+use crate::movement::{Block, castable, merge, read_as, same_shape, shapes};
 use crate::profile::DropoutTie;
 use crate::{Code, Error, Profile, Result};
 

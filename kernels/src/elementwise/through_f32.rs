@@ -2,8 +2,8 @@
 
 use super::stage::Second;
 use crate::access::{Dst, Input, Pattern, Source, Src, chunks};
-use crate::agree::read_as;
 use crate::cast::Fp8Config;
+use crate::movement::read_as;
 use crate::profile::IntegerOperands;
 use crate::{Code, Dtype, Error, Profile, Result};
 
