@@ -102,7 +102,7 @@ pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> 
     let rank = received.ranks.iter().position(|r| *r == me).unwrap_or(0);
     let dim = cx.named_opt::<CollectiveDimension>(f::CollectiveCompute::cc_dim)?.unwrap_or(CollectiveDimension::Free);
     for k in 0..cx.n_ins() {
-        let Some((_, own)) = cx.location_and_pattern(k)? else { continue };
+        let Some((_, own)) = cx.location_and_pattern(k)? else { return Err(cx.missing("ins", k)) };
         let (dense, size) = (own.like_dense()?, own.len() * own.dtype().size());
         let mut buffers = Vec::with_capacity(received.ranks.len());
         for (id, inputs) in received.ranks.iter().zip(&received.buffers) {

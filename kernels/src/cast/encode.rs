@@ -1,5 +1,5 @@
-//! Encoding from float32 (`numerics.md` 4 and 6). The 16-bit formats are not converted by the crate `half`: its loops do not
-//! vectorise here, and its NaNs keep other payload bits than the documented casts.
+//! Encoding from float32 (`numerics.md` 4 and 6). Not by the crate `half`: its NaNs keep payload bits where the
+//! documented casts write one NaN, and its loops are not compiled for every instruction set.
 
 use super::Fp8Config;
 use super::dispatch::per_isa;
