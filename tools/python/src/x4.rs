@@ -142,8 +142,8 @@ unsafe extern "C" fn from_bits<T: Packed>(
     from: *mut c_void,
     to: *mut c_void,
     count: npy_intp,
-    _from: *mut c_void,
-    _to: *mut c_void,
+    _source: *mut c_void,
+    _target: *mut c_void,
 ) {
     // SAFETY: NumPy passes `count` contiguous unsigned integers and as many items of the same width.
     unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast::<u8>(), count as usize * T::BYTES) };

@@ -77,7 +77,7 @@ def spread(tile: Tile, shape: tuple[int, ...]) -> Tile:
     if tile.on_chip and tile.shape[0] == 1 and shape[0] > 1:
         tile = to_sbuf(tile)
         flat = tuple(tile.shape[1:])
-        stage = as_tile(nl.ndarray((1, *flat), dtype=tile.dtype, buffer=nl.private_hbm))
+        stage = as_tile(nl.ndarray((1, *flat), dtype=tile.root.base.dtype, buffer=nl.private_hbm))
         nisa.dma_copy(dst=stage.nki(), src=tile.nki())
         wide = allocate((shape[0], *flat), tile.dtype)
         nisa.dma_copy(dst=wide.nki(), src=stage.over((shape[0], *flat)).nki())

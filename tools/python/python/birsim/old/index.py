@@ -36,9 +36,7 @@ class IndexExpr:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, shape: tuple[int, ...], coefs: tuple[int, ...], const: int = 0) -> None:
-        self.shape = shape
-        self.coefs = tuple(c if n != 1 else 0 for c, n in zip(coefs, shape))
-        self.const = const
+        self.shape, self.coefs, self.const = shape, coefs, const
 
     @classmethod
     def constant(cls, value: int, shape: tuple[int, ...] = ()) -> "IndexExpr":
@@ -51,9 +49,10 @@ class IndexExpr:
         return len(self.shape)
 
     def over(self, shape: tuple[int, ...]) -> "IndexExpr":
-        """The same form broadcast to `shape`: it does not depend on the axes that are new."""
+        """The same form broadcast to `shape`: it does not depend on the axes that are new or repeated."""
         pad = (0,) * (len(shape) - len(self.shape))
-        return IndexExpr(shape, pad + self.coefs, self.const)
+        kept = tuple(c if n == m else 0 for c, n, m in zip(self.coefs, self.shape, shape[len(pad) :]))
+        return IndexExpr(shape, pad + kept, self.const)
 
     def bounds(self) -> tuple[int, int]:
         """The smallest and the largest value."""

@@ -10,13 +10,14 @@ import sys
 import threading
 from opcode import opname
 from types import FrameType
-from typing import Any, Iterator
+from typing import Any, Iterator, Tuple
 
 from .index import IndexExpr, broadcast_shapes
 
 __all__ = ["Box", "Mask", "boxes"]
 
-Box = tuple  # of (first, end) per axis
+Box = Tuple[Tuple[int, int], ...]
+"""(first, end) of every axis."""
 
 
 class Mask:

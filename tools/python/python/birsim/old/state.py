@@ -52,7 +52,7 @@ _local = threading.local()
 
 def current() -> State:
     """The launch that runs in this thread."""
-    state = getattr(_local, "state", None)
+    state: State | None = getattr(_local, "state", None)
     if state is None:
         raise RuntimeError("this call needs a running kernel: decorate the function with nki.jit and call it with arrays")
     return state
@@ -72,6 +72,11 @@ def launched(state: State | None) -> Iterator[State | None]:
 def running() -> bool:
     """A kernel runs in this thread."""
     return getattr(_local, "state", None) is not None
+
+
+def precise() -> bool:
+    """16-bit floats on chip are rounded to 16 bits. The simulator of 0.1 kept them in float32, and its kernels' tests rely on it."""
+    return os.environ.get("NKI_PRECISE_FP", "") not in ("", "0")
 
 
 def eager() -> bool:

@@ -32,8 +32,14 @@ class Root:
 
     __slots__ = ("base", "buffer", "dtype", "mixed", "par", "pitch", "shape", "strides")
 
-    def __init__(self, base: Any, shape: tuple[int, ...], par: int | None, dtype: Any, buffer: Any) -> None:
+    def __init__(self, base: Any, shape: tuple[int, ...], par: int | None, dtype: Any, buffer: Any, strides: Any = None) -> None:
         self.base, self.shape, self.par, self.dtype, self.buffer = base, shape, par, dtype, buffer
+        # PSUM that holds anything but zeros and matrix products: such values must be added to, not accumulated onto.
+        self.mixed = False
+        if strides is not None:
+            self.pitch = strides[par] if par is not None else 1
+            self.strides = [0 if d == par else s for d, s in enumerate(strides)]
+            return
         strides, step = [0] * len(shape), 1
         for d in reversed(range(len(shape))):
             if d != par:
@@ -41,8 +47,6 @@ class Root:
                 step *= shape[d]
         self.pitch = step
         self.strides = strides
-        # PSUM that holds anything but zeros and matrix products: such values must be added to, not accumulated onto.
-        self.mixed = False
 
 
 def _identity(shape: tuple[int, ...]) -> tuple[IndexExpr, ...]:
@@ -128,14 +132,15 @@ class Tile:
     @property
     def name(self) -> str:
         """The name of the storage."""
-        return self.root.base.name
+        return str(self.root.base.name)
 
     def partition_axis(self) -> int | None:
         """The axis along which the partition changes; None when the tile lies in one partition."""
         par = self.root.par
         if par is None:
             return None
-        axes = [k for k, c in enumerate(self.forms[par].coefs) if c]
+        form = self.forms[par]
+        axes = [k for k, c in enumerate(form.coefs) if c and form.shape[k] > 1] or [k for k, c in enumerate(form.coefs) if c][:1]
         if len(axes) > 1:
             raise ValueError(f"the partition index {self.forms[par]!r} depends on {len(axes)} axes; it can depend on one")
         if axes:
@@ -206,7 +211,7 @@ class Tile:
         if k is None:
             pattern = [[root.pitch, 1]]
         else:
-            if steps[k]:
+            if steps[k] and self.shape[k] > 1:
                 raise ValueError(f"axis {k} moves the partition and the free position at once; one access pattern cannot do both")
             pattern = [[root.pitch * par.coefs[k], self.shape[k]]]
         free = [[s, n] for j, (s, n) in enumerate(zip(steps, self.shape)) if j != k]
@@ -312,10 +317,6 @@ class Tile:
             for c, part in zip(f.coefs, parts):
                 if c:
                     total = total + part * c
-            # An axis of size 1 has no coefficient, but an index on it still moves the start.
-            for size, c, part in zip(self.shape, f.coefs, parts):
-                if size == 1 and not c and (part.const or any(part.coefs)):
-                    raise IndexError(f"index {part!r} is outside of a dimension of size 1 of a tensor of shape {self.shape}")
             forms.append(total.over(shape))
         if rows is None:
             return Tile(self.root, tuple(forms), shape, self.rows)
@@ -366,6 +367,8 @@ class Tile:
             raise ValueError("only a whole tensor can be viewed as another type, not a part of one")
         if root.dtype == dtype:
             return self
+        if as_dtype(root.base.dtype) != root.dtype:
+            raise ValueError(f"the bits of a {root.dtype} tensor on chip are not kept in this style: set NKI_PRECISE_FP=1 to view them as {dtype}")
         last = root.shape[-1] * root.dtype.itemsize
         if last % dtype.itemsize:
             raise ValueError(f"the last dimension has {last} bytes, which is no multiple of the {dtype.itemsize} of {dtype}")
@@ -373,13 +376,13 @@ class Tile:
 
     def broadcast_to(self, shape: Any) -> "Tile":
         """The tile repeated to `shape`, as `nl.broadcast_to`."""
-        from .language import broadcast_to
+        from .language.shapes import broadcast_to
 
         return broadcast_to(self, shape=shape)
 
     def astype(self, dtype: Any) -> "Tile":
         """A copy with another element type."""
-        from .language import copy
+        from .language.memory import copy
 
         return copy(self, dtype=dtype)
 
@@ -511,7 +514,8 @@ def allocate(shape: Any, dtype: Any, buffer: Any = None, name: str = "") -> Tile
     if is_hbm(buffer):
         return state.current().hbm(shape, dtype, buffer, name)
     free = int(np.prod([n for k, n in enumerate(shape) if k != par])) if len(shape) > 1 else 1
-    base = nl.ndarray((shape[par] if shape else 1, free), dtype=dtype, buffer=buffer, name=name)
+    stored = "float32" if dtype in ("bfloat16", "float16") and not state.precise() else dtype
+    base = nl.ndarray((shape[par] if shape else 1, free), dtype=stored, buffer=buffer, name=name)
     return Tile.whole(Root(base, shape, par, dtype, buffer))
 
 
@@ -519,4 +523,4 @@ def as_tile(tensor: Any) -> Tile:
     """The tile of a tensor of the machine, such as an argument of the kernel."""
     shape = tuple(tensor.shape)
     par = None if is_hbm(tensor.buffer) else 0
-    return Tile.whole(Root(tensor, shape, par, as_dtype(tensor.dtype), tensor.buffer))
+    return Tile.whole(Root(tensor, shape, par, as_dtype(tensor.dtype), tensor.buffer, [step for step, _ in tensor.get_pattern()]))

@@ -101,7 +101,7 @@ def dma_transpose(src: Tile, axes: Any = None, mask: Any = None, dtype: Any = No
     if src.on_chip or src.rows is not None:
         # Through HBM, where every axis may lead; looked-up rows are gathered on the way.
 
-        stage = as_tile(nl.ndarray(src.shape, dtype=src.dtype, buffer=nl.private_hbm))
+        stage = as_tile(nl.ndarray(src.shape, dtype=src.root.base.dtype, buffer=nl.private_hbm))
         nisa.dma_copy(dst=stage.nki(), src=src.nki())
         return dma_transpose(stage, axes=axes, mask=mask, dtype=dtype)
 

@@ -73,6 +73,6 @@ def shared_identity_matrix(n: int, dtype: Any = None, **_: Any) -> Tile:
 
 def static_cast(array: Any, dtype: Any) -> Any:
     """An array of the host with another element type."""
-    from ..neuron_dtypes import static_cast as cast
+    from ...neuron_dtypes import static_cast as cast
 
     return cast(array, dtype)

@@ -1,0 +1,1 @@
+"""`nki.builtin`: no kernel uses it."""

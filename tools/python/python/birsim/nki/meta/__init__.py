@@ -1,0 +1,3 @@
+"""`nki.meta`."""
+
+from .. import tensor

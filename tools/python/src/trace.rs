@@ -1,0 +1,299 @@
+//! A session: the streams of its cores, the names and places they refer to, and when they are handed to the engine.
+
+use crate::backend::{Backend, Settings};
+use crate::errors;
+use crate::op::{Decl, Op, Region, Role, Step};
+use crate::source::{Source, Sources};
+use crate::tensor::Storage;
+use birsim_kernels::{Dtype, Error};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Instructions that are collected before they are handed to the engine.
+const BLOCK: usize = 4096;
+/// Bytes of dropped tensors that are kept before the engine runs what still names them.
+const DROPPED: u64 = 64 << 20;
+
+/// Name, shape, type and memory: what the cores of a logical core share a tensor by.
+type SharedKey = (String, SmallVec<[i64; 5]>, Dtype, Region);
+
+/// One core's instructions that have not run.
+#[derive(Default)]
+pub struct Stream {
+    steps: Vec<Step>,
+    ops: usize,
+    dropped: u64,
+    /// Bodies of loops that are being traced, innermost last.
+    bodies: Vec<Vec<Op>>,
+    /// Shared tensors that this core has asked for, by key.
+    asked: HashMap<SharedKey, usize>,
+}
+
+/// What changes while a kernel is traced.
+pub struct State {
+    streams: Vec<Stream>,
+    names: HashMap<String, u32>,
+    shared: HashMap<SharedKey, Vec<Arc<Storage>>>,
+    /// Whole tensors, for the export of a module.
+    storages: u32,
+}
+
+/// A session, shared by its tensors and registers.
+pub struct Session {
+    /// What it runs for.
+    pub settings: Settings,
+    /// Every call runs at once.
+    pub eager: bool,
+    /// Nothing runs: the program is wanted, not its results.
+    pub whole: bool,
+    /// The kernel was launched with a number of programs.
+    pub grid: bool,
+    state: Mutex<State>,
+    engine: Mutex<Backend>,
+    sources: Mutex<Sources>,
+    registers: AtomicU32,
+    /// An error left a kernel or the engine: what is pending is thrown away.
+    dead: AtomicBool,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<(Arc<Session>, u32)>> = const { RefCell::new(None) };
+}
+
+/// The session and core that this thread traces.
+pub fn current() -> Option<(Arc<Session>, u32)> {
+    CURRENT.with_borrow(Clone::clone)
+}
+
+/// Replaces what this thread traces.
+pub fn enter(what: Option<(Arc<Session>, u32)>) -> Option<(Arc<Session>, u32)> {
+    CURRENT.with_borrow_mut(|c| std::mem::replace(c, what))
+}
+
+/// The session and core that this thread traces, or an error that says how to start one.
+pub fn here(what: &str) -> PyResult<(Arc<Session>, u32)> {
+    current().ok_or_else(|| {
+        PyRuntimeError::new_err(format!(
+            "{what} was called outside of a kernel; run the kernel with nki.simulate(kernel)(...)"
+        ))
+    })
+}
+
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Session {
+    /// A session without tensors.
+    pub fn new(settings: Settings, eager: bool, whole: bool, grid: bool) -> Result<Session, Error> {
+        let cores = settings.cores as usize;
+        let engine = Backend::new(&settings)?;
+        Ok(Session {
+            settings,
+            eager,
+            whole,
+            grid,
+            state: Mutex::new(State {
+                streams: (0..cores).map(|_| Stream::default()).collect(),
+                names: HashMap::new(),
+                shared: HashMap::new(),
+                storages: 0,
+            }),
+            engine: Mutex::new(engine),
+            sources: Mutex::new(Sources::default()),
+            registers: AtomicU32::new(0),
+            dead: AtomicBool::new(false),
+        })
+    }
+
+    /// Number of the place that Python is at.
+    pub fn source(&self, py: Python<'_>) -> u32 {
+        lock(&self.sources).here(py)
+    }
+
+    /// The place of a number.
+    pub fn place(&self, id: u32) -> Option<Source> {
+        lock(&self.sources).get(id)
+    }
+
+    /// Declares a tensor on a core. Shared tensors of several cores are paired by name, shape and type, in the order in
+    /// which each core asks for them.
+    pub fn declare(
+        self: &Arc<Self>,
+        core: u32,
+        name: &str,
+        shape: SmallVec<[i64; 5]>,
+        dtype: Dtype,
+        region: Region,
+        role: Role,
+    ) -> Arc<Storage> {
+        let mut state = lock(&self.state);
+        let paired = region == Region::SharedHbm && self.settings.cores > 1 && role != Role::Input;
+        let key = paired.then(|| (name.to_owned(), shape.clone(), dtype, region));
+        if let Some(key) = &key {
+            let asked = state.streams[core as usize].asked.entry(key.clone()).or_default();
+            let nth = *asked;
+            *asked += 1;
+            if let Some(found) = state.shared.get(key).and_then(|l| l.get(nth)) {
+                return found.clone();
+            }
+        }
+        let loc = state.storages;
+        state.storages += 1;
+        let base = if name.is_empty() { region.name() } else { name };
+        let unique = match state.names.get_mut(base) {
+            None if !name.is_empty() => base.to_owned(),
+            Some(n) => {
+                *n += 1;
+                format!("{base}_{n}")
+            }
+            None => format!("{base}_0"),
+        };
+        state.names.entry(base.to_owned()).or_insert(0);
+        if unique != base {
+            state.names.entry(unique.clone()).or_insert(0);
+        }
+        let storage = Arc::new(Storage::new(self.clone(), core, loc, unique.clone(), shape.clone(), dtype, region));
+        let decl = Decl { loc, name: unique, region, dtype, shape, role };
+        let all = region == Region::SharedHbm || (role == Role::Input && region == Region::Hbm);
+        for (k, stream) in state.streams.iter_mut().enumerate() {
+            if all || k == core as usize {
+                stream.steps.push(Step::Declare(Box::new(decl.clone())));
+            }
+        }
+        if let Some(key) = key {
+            state.shared.entry(key).or_default().push(storage.clone());
+        }
+        storage
+    }
+
+    /// A register of a core.
+    pub fn register(&self, core: u32) -> u32 {
+        let id = self.registers.fetch_add(1, Ordering::Relaxed);
+        lock(&self.state).streams[core as usize].steps.push(Step::Register(id));
+        id
+    }
+
+    /// The last view of a location is gone: it is released when what is pending has run.
+    pub fn dropped(&self, core: u32, loc: u32, bytes: u64) {
+        if self.whole || self.dead.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut state = lock(&self.state);
+        let stream = &mut state.streams[core as usize];
+        stream.steps.push(Step::Release(loc));
+        stream.dropped += bytes;
+    }
+
+    /// Appends an instruction, and runs what is pending when there is enough of it.
+    pub fn append(&self, py: Python<'_>, core: u32, op: Op) -> PyResult<()> {
+        let full = {
+            let mut state = lock(&self.state);
+            let stream = &mut state.streams[core as usize];
+            match stream.bodies.last_mut() {
+                Some(body) => {
+                    body.push(op);
+                    false
+                }
+                None => {
+                    stream.steps.push(Step::Op(op));
+                    stream.ops += 1;
+                    self.eager || stream.ops >= BLOCK || stream.dropped > DROPPED
+                }
+            }
+        };
+        if full && !self.whole { self.flush(py, core) } else { Ok(()) }
+    }
+
+    /// Instructions that go into the body of a loop until [`Session::close`].
+    pub fn open(&self, core: u32) {
+        lock(&self.state).streams[core as usize].bodies.push(Vec::new());
+    }
+
+    /// Ends a body.
+    pub fn close(&self, core: u32) -> Vec<Op> {
+        lock(&self.state).streams[core as usize].bodies.pop().unwrap_or_default()
+    }
+
+    /// A loop body is being traced.
+    pub fn in_body(&self, core: u32) -> bool {
+        !lock(&self.state).streams[core as usize].bodies.is_empty()
+    }
+
+    /// Runs everything that is pending on a core.
+    pub fn flush(&self, py: Python<'_>, core: u32) -> PyResult<()> {
+        let steps = {
+            let mut state = lock(&self.state);
+            let stream = &mut state.streams[core as usize];
+            stream.ops = 0;
+            stream.dropped = 0;
+            std::mem::take(&mut stream.steps)
+        };
+        if self.dead.load(Ordering::Relaxed) || steps.is_empty() {
+            return Ok(());
+        }
+        self.with_engine(py, move |engine, sources| engine.run(core, steps, sources))
+    }
+
+    /// Runs all cores to their ends.
+    pub fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        for core in 0..self.settings.cores {
+            self.flush(py, core)?;
+        }
+        self.with_engine(py, |engine, _| engine.finish())
+    }
+
+    /// Calls `f` on the engine with the GIL released.
+    pub fn with_engine<T: Send>(
+        &self,
+        py: Python<'_>,
+        f: impl FnOnce(&mut Backend, &dyn Fn(u32) -> Option<Source>) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let outcome = py.detach(|| {
+            let mut engine = lock(&self.engine);
+            f(&mut engine, &|id| self.place(id))
+        });
+        outcome.map_err(|e| {
+            self.kill();
+            let source = e.place().source.as_deref().and_then(|s| lock(&self.sources).find(s));
+            errors::fault(py, &e, source.map(|s| (s.file, s.line, s.function)))
+        })
+    }
+
+    /// Throws away what is pending: an exception left the kernel.
+    pub fn kill(&self) {
+        self.dead.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes what was traced of every core, without running it.
+    pub fn take(&self) -> Vec<Vec<Step>> {
+        lock(&self.state).streams.iter_mut().map(|s| std::mem::take(&mut s.steps)).collect()
+    }
+
+    /// Lets go of the tensors that were kept for pairing.
+    pub fn forget(&self) {
+        let shared = std::mem::take(&mut lock(&self.state).shared);
+        drop(shared);
+    }
+
+    /// Keys of the shared tensors that not every core asked for equally often, with how often each core did.
+    pub fn unpaired(&self) -> Vec<String> {
+        let state = lock(&self.state);
+        let mut out = Vec::new();
+        for key in state.shared.keys() {
+            let counts: Vec<usize> = state.streams.iter().map(|s| s.asked.get(key).copied().unwrap_or(0)).collect();
+            if counts.iter().any(|c| *c != counts[0]) {
+                let shape: Vec<String> = key.1.iter().map(i64::to_string).collect();
+                let label = if key.0.is_empty() { "(unnamed)" } else { &key.0 };
+                out.push(format!("{label} ({}) {}: {counts:?} on each core", shape.join(", "), key.2));
+            }
+        }
+        out.sort();
+        out
+    }
+}
