@@ -4,7 +4,7 @@
 
 use birsim_benches::programs;
 use birsim_engine::ir::Module;
-use birsim_engine::{Check, Schedule, Simulator, format};
+use birsim_engine::{Check, IssueOrder, Simulator, format};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ fn main() {
         ("branches, registers, register_ap, loops", programs::controlled(n, false)),
         ("the same on queues that wait for each other", programs::controlled(n, true)),
     ] {
-        for (name, schedule) in [("window", Schedule::Window), ("reference", Schedule::Reference)] {
+        for (name, schedule) in [("window", IssueOrder::Window), ("reference", IssueOrder::Reference)] {
             let best = (0..RUNS).map(|_| run(&module, schedule, &[])).min_by(|a, b| a.seconds.total_cmp(&b.seconds));
             let Some(best) = best else { continue };
             println!(
@@ -33,6 +33,7 @@ fn main() {
         }
     }
     observers(n);
+    session(n / 10);
 }
 
 /// What checkers cost when they are off: the code without observers is compiled apart, so what is left is one test per
@@ -41,7 +42,7 @@ fn main() {
 fn observers(n: usize) {
     let module = one_in_a_loop(n as i64);
     let best = |checks: &[Check]| {
-        (0..RUNS).map(|_| run(&module, Schedule::Window, checks)).min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+        (0..RUNS).map(|_| run(&module, IssueOrder::Window, checks)).min_by(|a, b| a.seconds.total_cmp(&b.seconds))
     };
     let tests = 100_000_000u32;
     let nobody: Option<Box<u64>> = None;
@@ -61,13 +62,79 @@ fn observers(n: usize) {
     );
 }
 
+/// What appending costs on top of running: native instructions in blocks of 4,096, first over one tile, then with a tile of
+/// its own for every instruction.
+fn session(n: usize) {
+    use birsim_engine::ir::opcodes::elementwise::field::TensorScalar as f;
+    use birsim_engine::ir::{ApPair, Engine, MemoryType, Opcode};
+    use birsim_engine::session::{Block, LocationId, LocationSpec, SourceId, View};
+    use birsim_engine::world::FieldValue;
+    use birsim_engine::{Session, Target};
+    use birsim_kernels::{Dtype, Named, alu::AluOp};
+    const BLOCK: usize = 4096;
+    let one = [ApPair { step: 1, num: 1 }, ApPair { step: 1, num: 1 }];
+    let location = |number| LocationId { core: 0, number };
+    let spec = || LocationSpec::new("tile", MemoryType::Sb, Dtype::Float32, &[1, 8]);
+    for (label, fresh) in [("one tile", false), ("a tile each", true)] {
+        let Ok(mut session) = Session::new(Target::Trn2, 1) else { return };
+        let (mut build, mut append, mut run) = (0.0, 0.0, 0.0);
+        let mut block = Block::new();
+        block.declare(location(0), spec());
+        let mut tile = 0;
+        for _ in 0..n.div_ceil(BLOCK) {
+            let start = Instant::now();
+            for _ in 0..BLOCK {
+                let from = location(tile);
+                if fresh {
+                    tile += 1;
+                    block.declare(location(tile), spec());
+                }
+                block
+                    .instr(Opcode::TensorScalar, Engine::Dve, SourceId(0))
+                    .input(View::new(from, Dtype::Float32, 0, &one))
+                    .output(View::new(location(tile), Dtype::Float32, 0, &one))
+                    .field(f::op0, FieldValue::Int(i64::from(AluOp::Add.ordinal())))
+                    .field(f::const0, FieldValue::Float(1.0))
+                    .field(f::reverse0, FieldValue::Int(0))
+                    .field(f::op1, FieldValue::Int(i64::from(AluOp::Bypass.ordinal())))
+                    .field(f::const1, FieldValue::Float(0.0))
+                    .field(f::reverse1, FieldValue::Int(0));
+                if fresh {
+                    block.release(from);
+                }
+            }
+            build += start.elapsed().as_secs_f64();
+            let start = Instant::now();
+            if let Err(e) = session.append(0, &block) {
+                eprintln!("{e}");
+                return;
+            }
+            append += start.elapsed().as_secs_f64();
+            let start = Instant::now();
+            if let Err(e) = session.run(0) {
+                eprintln!("{e}");
+                return;
+            }
+            run += start.elapsed().as_secs_f64();
+            block.clear();
+        }
+        let each = |seconds: f64| seconds * 1e9 / (n.div_ceil(BLOCK) * BLOCK) as f64;
+        println!(
+            "session, {label}: {:.0} ns to build an instruction, {:.0} ns to append it, {:.0} ns to run it",
+            each(build),
+            each(append),
+            each(run)
+        );
+    }
+}
+
 struct Took {
     seconds: f64,
     instructions: u64,
     ticks: u64,
 }
 
-fn run(module: &Module, schedule: Schedule, checks: &[Check]) -> Took {
+fn run(module: &Module, schedule: IssueOrder, checks: &[Check]) -> Took {
     let nothing = Took { seconds: f64::NAN, instructions: 0, ticks: 1 };
     let sim = Simulator::builder().schedule(schedule).threads(1).checks(checks.iter().copied()).build();
     let Ok(mut sim) = sim else { return nothing };

@@ -3,6 +3,7 @@
 mod common;
 
 use birsim_engine::{Code, Simulator};
+use birsim_kernels::Named;
 use common::*;
 use serde_json::json;
 
@@ -15,7 +16,7 @@ fn collective(fields: serde_json::Value) -> Result<(Vec<f32>, Vec<&'static str>)
     let mut sim = loaded(Simulator::builder(), &module(vec![X.record(), O.record()], vec![i]))?;
     bind(&mut sim, "x", &VALUES);
     let summary = sim.run()?;
-    Ok((floats(&mut sim, "o"), summary.diagnostics.iter().map(|d| d.code).collect()))
+    Ok((floats(&mut sim, "o"), summary.diagnostics.iter().map(|d| d.code.name()).collect()))
 }
 
 #[test]

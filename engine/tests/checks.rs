@@ -2,7 +2,8 @@
 
 mod common;
 
-use birsim_engine::{Check, Code, Error, RunSummary, Simulator};
+use birsim_engine::{Check, Code, Error, Remark, RunSummary, Severity, Simulator};
+use birsim_kernels::Named;
 use common::*;
 use serde_json::{Value as Json, json};
 
@@ -32,7 +33,11 @@ fn check(check: Check, storage: Vec<Json>, list: Vec<Json>) -> (Option<Error>, R
 }
 
 fn findings(s: &RunSummary) -> Vec<String> {
-    s.diagnostics.iter().filter(|d| d.class == "fault").map(|d| format!("{}: {}", d.code, d.message)).collect()
+    s.diagnostics
+        .iter()
+        .filter(|d| d.severity == Severity::Fault)
+        .map(|d| format!("{}: {}", d.code, d.message))
+        .collect()
 }
 
 #[track_caller]
@@ -376,7 +381,7 @@ fn fault_43_an_input_that_is_modified_is_told_unless_it_is_aliased() {
         let mut sim = loaded(Simulator::builder(), &module(records, list)).unwrap();
         bind(&mut sim, "x", &[1.0; 8]);
         let s = sim.run().unwrap();
-        let told = s.diagnostics.iter().filter(|d| d.code == "input-modified");
+        let told = s.diagnostics.iter().filter(|d| d.code == Remark::InputModified);
         told.map(|d| d.message.clone()).collect::<Vec<_>>()
     };
     let keep = || copy("keep", all(&X), all(&S));
@@ -397,7 +402,7 @@ fn outputs_never_written_and_inputs_modified_are_always_told() {
     .unwrap();
     bind(&mut sim, "x", &[0.0; 8]);
     let s = sim.run().unwrap();
-    let told: Vec<_> = s.diagnostics.iter().map(|d| (d.code, d.tensor.as_deref().unwrap())).collect();
+    let told: Vec<_> = s.diagnostics.iter().map(|d| (d.code.name(), d.tensor.as_deref().unwrap())).collect();
     assert_eq!(told, [("input-modified", "x"), ("output-never-written", "q")]);
     assert_eq!(sim.place_of(&s.diagnostics[0]).instruction.as_deref(), Some("b"));
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use birsim_engine::{Code, MemMode, Simulator, TensorMap};
+use birsim_engine::{Code, MemMode, Remark, Simulator, TensorMap};
 use birsim_kernels::Profile;
 use common::*;
 use serde_json::{Value as Json, json};
@@ -179,7 +179,8 @@ fn products_with(
     bind(&mut sim, "i1", &[1.0, 2.0]);
     bind(&mut sim, "w1", &[3.0]);
     let s = sim.run()?;
-    let notes = s.diagnostics.iter().filter(|d| d.code == "accumulate-unwritten").map(|d| d.message.clone()).collect();
+    let notes =
+        s.diagnostics.iter().filter(|d| d.code == Remark::AccumulateUnwritten).map(|d| d.message.clone()).collect();
     Ok((floats(&mut sim, "ps"), notes))
 }
 

@@ -3,8 +3,16 @@
 use std::path::{Path, PathBuf};
 
 /// Folders from the lowest to the highest; those of one line do not use each other.
-const ORDER: &[&[&str]] =
-    &[&["memory"], &["world"], &["exec", "sync"], &["control", "check"], &["systems"], &["sim"], &["cores"]];
+const ORDER: &[&[&str]] = &[
+    &["memory"],
+    &["world"],
+    &["exec", "sync"],
+    &["control", "check"],
+    &["systems"],
+    &["sim"],
+    &["cores"],
+    &["session", "simulator"],
+];
 
 fn level(folder: &str) -> Option<usize> {
     ORDER.iter().position(|line| line.contains(&folder))

@@ -2,7 +2,7 @@
 
 mod common;
 
-use birsim_engine::{Check, Code, Schedule, Simulator};
+use birsim_engine::{Check, Code, IssueOrder, Remark, Simulator};
 use common::*;
 use serde_json::{Value as Json, json};
 
@@ -45,11 +45,11 @@ fn queued(mut list: Vec<Json>) -> Json {
 /// Messages of the checker, as many under the schedules that issue many instructions and one at a time.
 #[track_caller]
 fn races(m: &Json) -> Vec<String> {
-    let all = [Schedule::Window, Schedule::Reference].map(|schedule| {
+    let all = [IssueOrder::Window, IssueOrder::Reference].map(|schedule| {
         let mut sim = loaded(Simulator::builder().checks([Check::Race]).schedule(schedule), m).unwrap();
         bind(&mut sim, "x", &[1.0; 8]);
         let verdict = sim.run().err().map(|e| e.code());
-        let found = sim.summary().unwrap().diagnostics.into_iter().filter(|d| d.code == "race");
+        let found = sim.summary().unwrap().diagnostics.into_iter().filter(|d| d.code == Remark::Race);
         let found: Vec<String> = found.map(|d| d.message).collect();
         assert_eq!(verdict, (!found.is_empty()).then_some(Code::S017));
         found

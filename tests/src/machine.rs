@@ -8,7 +8,7 @@ use birsim_engine::ir::{
 };
 use birsim_engine::world::read_register;
 use birsim_engine::world::{Program, RegisterFile};
-use birsim_engine::{Error, Limits, Schedule, Simulator};
+use birsim_engine::{Error, IssueOrder, Limits, Simulator};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::{Dtype, Profile};
 
@@ -68,12 +68,12 @@ pub struct Done {
 
 impl Done {
     /// Runs a program under one schedule, with limits that end what would not end by itself.
-    pub fn with(m: &Module, schedule: Schedule) -> Self {
+    pub fn with(m: &Module, schedule: IssueOrder) -> Self {
         Done::under(m, schedule, Profile::reference())
     }
 
     /// As [`Done::with`], under the choices of a profile.
-    pub fn under(m: &Module, schedule: Schedule, profile: Profile) -> Self {
+    pub fn under(m: &Module, schedule: IssueOrder, profile: Profile) -> Self {
         let limits = Limits { max_instructions: Some(100_000), ..Limits::default() };
         let mut sim = Simulator::builder()
             .threads(1)
@@ -106,7 +106,8 @@ impl Done {
     }
 }
 
-const SCHEDULES: [Schedule; 4] = [Schedule::Window, Schedule::Reference, Schedule::Seeded(1), Schedule::Seeded(2)];
+const SCHEDULES: [IssueOrder; 4] =
+    [IssueOrder::Window, IssueOrder::Reference, IssueOrder::Seeded(1), IssueOrder::Seeded(2)];
 
 /// The cells after a run, which every schedule agrees on.
 #[track_caller]
@@ -137,7 +138,7 @@ pub fn fails(m: &Module) -> Error {
 /// A register after a run under the default schedule.
 #[track_caller]
 pub fn register_after(m: &Module, name: &str) -> i64 {
-    let mut done = Done::with(m, Schedule::Window);
+    let mut done = Done::with(m, IssueOrder::Window);
     if let Err(e) = &done.outcome {
         panic!("{e}");
     }

@@ -4,7 +4,7 @@ use crate::interpret::{Plain, Stop};
 use birsim_engine::ir::{Module, Storage};
 use birsim_engine::world::read_register;
 use birsim_engine::world::{Program, RegisterFile, SemValue};
-use birsim_engine::{MemMode, Schedule, Simulator};
+use birsim_engine::{IssueOrder, MemMode, Simulator};
 use std::collections::BTreeMap;
 
 /// Memory, registers and semaphores after a run.
@@ -44,12 +44,12 @@ pub fn start(name: &str, bytes: u64) -> Vec<u8> {
 }
 
 /// Runs a program on the engine.
-pub fn engine(m: &Module, physical: bool, schedule: Schedule) -> Outcome {
+pub fn engine(m: &Module, physical: bool, schedule: IssueOrder) -> Outcome {
     engine_on(m, physical, schedule, 1)
 }
 
 /// Runs a program on the engine with this many threads.
-pub fn engine_on(m: &Module, physical: bool, schedule: Schedule, threads: usize) -> Outcome {
+pub fn engine_on(m: &Module, physical: bool, schedule: IssueOrder, threads: usize) -> Outcome {
     let mode = if physical { MemMode::Physical } else { MemMode::Symbolic };
     let stop = |e: birsim_engine::Error| (e.code().to_string(), e.place().instruction.clone().unwrap_or_default());
     let mut sim = Simulator::builder().threads(threads).mem_mode(mode).schedule(schedule).build().map_err(stop)?;

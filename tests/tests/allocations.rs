@@ -2,7 +2,7 @@
 
 use birsim_benches::programs::{block, cell, module, repeat, signal, step, tensor, wait};
 use birsim_engine::ir::{Engine, Expr, Instruction, MemoryType, Module, Opcode, Operand, Storage, TensorKind, Value};
-use birsim_engine::{Schedule, Simulator};
+use birsim_engine::{IssueOrder, Simulator};
 use birsim_kernels::alu::AluOp;
 use birsim_tests::build::{element, imm, modulo, reg, register, symbolic};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -36,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Allocations of a whole run.
-fn allocations(m: &Module, schedule: Schedule, trips: u64) -> u64 {
+fn allocations(m: &Module, schedule: IssueOrder, trips: u64) -> u64 {
     let mut sim = Simulator::builder().threads(1).schedule(schedule).build().unwrap();
     sim.load(m).unwrap();
     sim.bind("cells", &[0; 4096]).unwrap();
@@ -52,7 +52,7 @@ fn allocations(m: &Module, schedule: Schedule, trips: u64) -> u64 {
 }
 
 /// The same program with more trips allocates as often, give or take what other threads of the process do meanwhile.
-fn none_per_trip(build: impl Fn(i64) -> Module, schedule: Schedule, many: i64) {
+fn none_per_trip(build: impl Fn(i64) -> Module, schedule: IssueOrder, many: i64) {
     let few = allocations(&build(1_000), schedule, 1_000);
     let more = allocations(&build(many), schedule, many as u64);
     assert!(more < few + 10, "{more} allocations in {many} trips, {few} in 1000");
@@ -120,8 +120,8 @@ fn dynamic(trips: i64) -> Module {
 // One test only: the counter is one for the process, and the harness allocates when a test ends.
 #[test]
 fn loop_trips_allocate_nothing() {
-    none_per_trip(plain, Schedule::Window, 1_000_000);
-    for schedule in [Schedule::Window, Schedule::Reference, Schedule::Seeded(3)] {
+    none_per_trip(plain, IssueOrder::Window, 1_000_000);
+    for schedule in [IssueOrder::Window, IssueOrder::Reference, IssueOrder::Seeded(3)] {
         none_per_trip(busy, schedule, 20_000);
         none_per_trip(dynamic, schedule, 20_000);
     }

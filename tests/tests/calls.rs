@@ -2,7 +2,7 @@
 
 use birsim_benches::programs::{block, cell, repeat, signal, step};
 use birsim_engine::ir::{Block, Engine, Extra, Function, Instruction, Opcode, PredicateOp, Value};
-use birsim_engine::{Code, Schedule};
+use birsim_engine::{Code, IssueOrder};
 use birsim_tests::build::*;
 use birsim_tests::machine::*;
 
@@ -33,7 +33,7 @@ fn d41_return_leaves_the_function_from_inside_its_loops_and_wipes_the_semaphores
     m.functions
         .push(function("g", vec![block("G", vec![inner, on_formal("B", 1)]), block("H", vec![on_formal("E", 1)])]));
     assert_eq!(run(&m)[..3], [2.0, 0.0, 1.0]);
-    let mut done = Done::with(&m, Schedule::Window);
+    let mut done = Done::with(&m, IssueOrder::Window);
     let world = done.sim.world_mut().unwrap();
     let semaphores: Vec<u32> = world.query::<&birsim_engine::world::SemValue>().iter(world).map(|s| s.0).collect();
     assert_eq!(semaphores, [0; 256]);
@@ -103,7 +103,7 @@ fn the_end_of_an_nki_kernel_is_a_return() {
         let mut m = program(r(), list);
         let g = function("g", vec![block("G", vec![on_formal("A", 4)])]);
         m.nki_functions.push(g);
-        let mut done = Done::with(&m, Schedule::Window);
+        let mut done = Done::with(&m, IssueOrder::Window);
         assert!(done.outcome.is_ok());
         let world = done.sim.world_mut().unwrap();
         world.query::<&birsim_engine::world::SemValue>().iter(world).map(|s| s.0).collect::<Vec<_>>()[1..3].to_vec()

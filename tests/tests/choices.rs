@@ -4,7 +4,7 @@ use birsim_benches::programs::{block, cell, signal, step};
 use birsim_engine::ir::{
     BranchCompare, Engine, Expr, Extra, Function, Instruction, Module, Opcode, Operand, Storage, Value,
 };
-use birsim_engine::{Code, Error, Schedule, Simulator};
+use birsim_engine::{Code, Error, IssueOrder, Remark, Simulator};
 use birsim_kernels::{Dtype, Profile};
 use birsim_tests::build::*;
 use birsim_tests::machine::*;
@@ -18,7 +18,7 @@ fn with(field: &str, value: &str) -> Profile {
 /// The cells after a run under one changed field, the same under two schedules.
 #[track_caller]
 fn cells_with(m: &Module, field: &str, value: &str) -> Vec<f32> {
-    let all = [Schedule::Window, Schedule::Seeded(7)].map(|s| {
+    let all = [IssueOrder::Window, IssueOrder::Seeded(7)].map(|s| {
         let mut done = Done::under(m, s, with(field, value));
         if let Err(e) = &done.outcome {
             panic!("{field}={value}: {e}");
@@ -31,7 +31,7 @@ fn cells_with(m: &Module, field: &str, value: &str) -> Vec<f32> {
 
 #[track_caller]
 fn error_with(m: &Module, field: &str, value: &str) -> Error {
-    Done::under(m, Schedule::Window, with(field, value)).outcome.expect_err("the run fails")
+    Done::under(m, IssueOrder::Window, with(field, value)).outcome.expect_err("the run fails")
 }
 
 fn counted(ub: i64, stride: i64, list: Vec<Instruction>) -> Instruction {
@@ -106,7 +106,7 @@ fn d45_calls_inside_called_functions() {
 fn semaphore_after_return(value: &str) -> u32 {
     let mut m = program(vec![], vec![signalling(count("A", 0), signal(9)), call("C1", "g")]);
     m.functions.push(function("g", vec![plain("R", Opcode::Return)]));
-    let mut done = Done::under(&m, Schedule::Window, with("return_semaphores", value));
+    let mut done = Done::under(&m, IssueOrder::Window, with("return_semaphores", value));
     done.outcome.as_ref().unwrap();
     let world = done.sim.world_mut().unwrap();
     world.query::<&birsim_engine::world::SemValue>().iter(world).nth(9).unwrap().0
@@ -125,7 +125,7 @@ fn d21_semaphores_left_over_warn_fail_or_go_unnoticed() {
         let mut sim = builder.build().unwrap();
         sim.load(&m).unwrap();
         sim.bind("cells", &[0; 256]).unwrap();
-        sim.run().map(|s| s.diagnostics.iter().filter(|d| d.code == "semaphore-left").count())
+        sim.run().map(|s| s.diagnostics.iter().filter(|d| d.code == Remark::SemaphoreLeft).count())
     };
     assert_eq!(run("warn", false).unwrap(), 1);
     assert_eq!(run("ignore", false).unwrap(), 0);
@@ -165,7 +165,7 @@ fn d44_branches_on_wide_dtypes() {
 fn d48_physical_registers_start_as_ones_or_zero() {
     let m = program(vec![register("p", Engine::Pool, 3)], vec![]);
     for (value, want) in [("ones", -1), ("zero", 0)] {
-        assert_eq!(Done::under(&m, Schedule::Window, with("register_start", value)).register("p"), want);
+        assert_eq!(Done::under(&m, IssueOrder::Window, with("register_start", value)).register("p"), want);
     }
 }
 
@@ -258,7 +258,7 @@ fn d26_patterns_of_up_to_eight_pairs_or_four() {
     for pairs in [5, 8] {
         assert_eq!(error_with(&many(pairs), "pattern_pairs", "four").code(), Code::J008, "{pairs}");
     }
-    assert_eq!(Done::with(&many(9), Schedule::Window).outcome.unwrap_err().code(), Code::J008);
+    assert_eq!(Done::with(&many(9), IssueOrder::Window).outcome.unwrap_err().code(), Code::J008);
 }
 
 #[test]

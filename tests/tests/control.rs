@@ -4,7 +4,7 @@ use birsim_benches::programs::{block, cell, signal, step, wait};
 use birsim_engine::ir::{
     BlockArgument, BranchCompare, Engine, Expr, Extra, Instruction, Opcode, Operand, PredicateOp, Value,
 };
-use birsim_engine::{Code, Order, Schedule, Simulator};
+use birsim_engine::{Code, IssueOrder, Order, Simulator};
 use birsim_kernels::{Dtype, Named};
 use birsim_tests::build::*;
 use birsim_tests::machine::*;
@@ -251,7 +251,7 @@ fn d43_a_parallel_loop_waits_and_signals_once() {
         let after = waiting(on("C", Engine::Pool, 2), wait(5, 1));
         let m = program(r(), vec![l, after]);
         assert_eq!(run(&m)[2], 1.0);
-        let mut done = Done::with(&m, Schedule::Window);
+        let mut done = Done::with(&m, IssueOrder::Window);
         let world = done.sim.world_mut().unwrap();
         let fives = world.query::<&birsim_engine::world::SemValue>().iter(world).nth(5).map(|s| s.0);
         assert_eq!(fives, Some(1));

@@ -5,7 +5,7 @@ mod common;
 
 use birsim_engine::ir::Opcode;
 use birsim_engine::ir::table::RouteClass;
-use birsim_engine::{Code, Schedule, Simulator, TraceSink};
+use birsim_engine::{Code, IssueOrder, Remark, Severity, Simulator, TraceSink};
 use common::*;
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, Mutex};
@@ -42,14 +42,14 @@ fn what_the_reference_skips_is_a_warning_in_the_report() {
     list.push(skipped().remove(2));
     list[4]["name"] = json!("e");
     let m = module(vec![S.record(), O.record()], [vec![fill("fill")], list].concat());
-    for schedule in [Schedule::Window, Schedule::Reference] {
+    for schedule in [IssueOrder::Window, IssueOrder::Reference] {
         let mut sim = loaded(Simulator::builder().schedule(schedule), &m).unwrap();
         let summary = sim.run().unwrap();
         let counts: Vec<(&str, u64)> = summary.skipped().into_iter().map(|(o, n)| (o.name(), n)).collect();
         assert_eq!(counts, own.map(|n| (n, if n == "InlineASMBytes" { 2 } else { 1 })));
-        let told: Vec<_> = summary.diagnostics.iter().filter(|d| d.code == "skipped").collect();
+        let told: Vec<_> = summary.diagnostics.iter().filter(|d| d.code == Remark::Skipped).collect();
         assert_eq!(told.len(), 5);
-        assert!(told.iter().all(|d| d.class == "warning"));
+        assert!(told.iter().all(|d| d.severity == Severity::Warning));
         assert_eq!(told[0].message, "GenericRelu is skipped, as the reference simulator does");
         // Nothing was done to its output.
         assert_eq!(floats(&mut sim, "s"), [1.0]);

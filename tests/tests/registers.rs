@@ -2,7 +2,7 @@
 
 use birsim_benches::programs::{cell, step};
 use birsim_engine::ir::{Engine, ImmValue, Instruction, Module, Opcode, Operand, RegisterAp, Storage, Value};
-use birsim_engine::{Code, Schedule};
+use birsim_engine::{Code, IssueOrder};
 use birsim_kernels::Dtype;
 use birsim_kernels::alu::AluOp;
 use birsim_tests::build::*;
@@ -220,7 +220,7 @@ fn register_alu_computes_every_operation_in_both_widths() {
                 want.push((op, a, b, defined(op, a, b, bits)));
             }
         }
-        let mut done = Done::with(&program(registers, list), Schedule::Window);
+        let mut done = Done::with(&program(registers, list), IssueOrder::Window);
         done.outcome.clone().unwrap();
         for (k, (op, a, b, v)) in want.into_iter().enumerate() {
             assert_eq!(done.register(&format!("{name}{k}")), v, "{op} of {a} and {b} in {bits} bits");
@@ -284,7 +284,7 @@ fn tensor_save_stores_the_low_bytes() {
     s.ins = vec![reg("r")];
     s.outs = vec![typed(element("n", 5), Dtype::Uint8)];
     let m = bytes(vec![word(-1, 1), moved(reg("r"), imm(0x1234_5678)), s]);
-    let mut done = Done::with(&m, Schedule::Window);
+    let mut done = Done::with(&m, IssueOrder::Window);
     done.outcome.clone().unwrap();
     assert_eq!(done.sim.output("n").unwrap()[4..8], [0xFF, 0x78, 0xFF, 0xFF]);
 }

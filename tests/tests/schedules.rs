@@ -1,7 +1,7 @@
 //! Generated programs: every schedule and a plain interpreter agree in memory, registers, semaphores and faults.
 
 use birsim_engine::ir::Module;
-use birsim_engine::{Check, MemMode, Schedule, Simulator};
+use birsim_engine::{Check, IssueOrder, MemMode, Remark, Simulator};
 use birsim_tests::generate::{Fault, generate, without};
 use birsim_tests::outcome::{difference, engine, finished, plain, sets, start, started};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ fn agree(seed: u64, physical: bool, fault: Fault, seeds: u64, coverage: &mut BTr
     let g = generate(seed, physical, fault);
     let want = plain(&g.module, physical, coverage);
     assert_eq!(want.is_err(), fault != Fault::None, "program {seed}");
-    let schedules = [Schedule::Window, Schedule::Reference].into_iter().chain((0..seeds).map(Schedule::Seeded));
+    let schedules = [IssueOrder::Window, IssueOrder::Reference].into_iter().chain((0..seeds).map(IssueOrder::Seeded));
     for schedule in schedules {
         let got = engine(&g.module, physical, schedule);
         if let Some(what) = difference(&want, &got) {
@@ -141,7 +141,7 @@ fn with_a_wait_taken_away_some_schedule_differs() {
         let mut seen = 0;
         for wait in executed.take(40) {
             let m = without(&g.module, wait);
-            let differs = (0..60).any(|s| difference(&want, &engine(&m, g.physical, Schedule::Seeded(s))).is_some());
+            let differs = (0..60).any(|s| difference(&want, &engine(&m, g.physical, IssueOrder::Seeded(s))).is_some());
             seen += u64::from(differs);
             *c.entry(if differs { "seen" } else { "unseen" }.into()).or_default() += 1;
         }
@@ -169,7 +169,7 @@ fn races(m: &Module, physical: bool) -> Vec<String> {
     summary
         .diagnostics
         .into_iter()
-        .filter(|d| d.code == "race")
+        .filter(|d| d.code == Remark::Race)
         .map(|d| d.message)
         .filter(|t| !t.contains("of a DMA queue"))
         .collect()
@@ -191,7 +191,7 @@ fn the_race_checker_is_silent_until_a_needed_wait_is_taken_away() {
         let want = finished(&g.module, &p);
         for wait in g.waits.iter().filter(|(name, _)| p.executed.contains(name)).take(12) {
             let m = without(&g.module, wait);
-            if (0..20).any(|s| difference(&want, &engine(&m, g.physical, Schedule::Seeded(s))).is_some()) {
+            if (0..20).any(|s| difference(&want, &engine(&m, g.physical, IssueOrder::Seeded(s))).is_some()) {
                 let key = if races(&m, g.physical).is_empty() { "missed" } else { "found" };
                 *c.entry(key.into()).or_default() += 1;
             }

@@ -2,7 +2,7 @@
 
 use birsim_cli::npy::Archive;
 use birsim_engine::ir::{Block, Instruction, Module};
-use birsim_engine::{Schedule, Simulator, format};
+use birsim_engine::{IssueOrder, Simulator, format};
 use birsim_kernels::Dtype;
 use birsim_kernels::compare::{Tolerance, compare};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn data() -> Data {
 }
 
 /// The output's bytes; `None` when the run ends with a fault.
-fn run(module: &Module, data: &Data, schedule: Schedule) -> Option<Vec<u8>> {
+fn run(module: &Module, data: &Data, schedule: IssueOrder) -> Option<Vec<u8>> {
     let mut sim = Simulator::builder().schedule(schedule).threads(1).build().unwrap();
     sim.load(module).unwrap();
     for (name, bytes) in &data.inputs {
@@ -68,11 +68,11 @@ fn visit(blocks: &mut [Block], f: &mut dyn FnMut(&mut Instruction)) {
 #[test]
 fn every_schedule_gives_the_same_right_bits() {
     let (module, data) = (module(), data());
-    let reference = run(&module, &data, Schedule::Reference).unwrap();
+    let reference = run(&module, &data, IssueOrder::Reference).unwrap();
     assert!(matches(&data, &reference));
-    assert_eq!(run(&module, &data, Schedule::Window), Some(reference.clone()));
+    assert_eq!(run(&module, &data, IssueOrder::Window), Some(reference.clone()));
     for seed in 0..5 {
-        assert_eq!(run(&module, &data, Schedule::Seeded(seed)), Some(reference.clone()), "seed {seed}");
+        assert_eq!(run(&module, &data, IssueOrder::Seeded(seed)), Some(reference.clone()), "seed {seed}");
     }
 }
 
@@ -94,7 +94,7 @@ fn without_any_one_of_its_waits_some_schedule_goes_wrong() {
             }
         });
         let wrong =
-            (0..40).any(|seed| run(&changed, &data, Schedule::Seeded(seed)).is_none_or(|o| !matches(&data, &o)));
+            (0..40).any(|seed| run(&changed, &data, IssueOrder::Seeded(seed)).is_none_or(|o| !matches(&data, &o)));
         assert!(wrong, "wait {dropped}, of {name}, is not needed");
     }
 }

@@ -6,7 +6,7 @@ use birsim_engine::ir::{
     UpdateRef, Value, WaitMode, WaitRef,
 };
 use birsim_engine::world::SemValue;
-use birsim_engine::{Code, Schedule, Simulator};
+use birsim_engine::{Code, IssueOrder, Remark, Simulator};
 use birsim_tests::build::*;
 use birsim_tests::machine::*;
 
@@ -47,7 +47,7 @@ fn barrier(name: &str, engine: Engine) -> Instruction {
 /// Semaphores after a run that every schedule ends with.
 fn semaphores(m: &Module) -> Vec<u32> {
     run(m);
-    let mut done = Done::with(m, Schedule::Window);
+    let mut done = Done::with(m, IssueOrder::Window);
     let world = done.sim.world_mut().unwrap();
     world.query::<&SemValue>().iter(world).map(|s| s.0).collect()
 }
@@ -192,7 +192,7 @@ fn d21_a_semaphore_left_behind_is_a_warning_and_with_strict_a_fault() {
         sim.run()
     };
     let left = run(false).unwrap();
-    let warning = left.diagnostics.iter().find(|d| d.code == "semaphore-left").unwrap();
+    let warning = left.diagnostics.iter().find(|d| d.code == Remark::SemaphoreLeft).unwrap();
     assert!(warning.message.ends_with("9 = 2"), "{}", warning.message);
     assert_eq!(run(true).unwrap_err().code(), Code::S005);
 }

@@ -18,9 +18,11 @@ pub use trace::{TraceRow, TraceSink};
 
 use crate::exec::effects::Effect;
 use crate::exec::{Cx, Machine, Watch};
-use crate::world::{Diagnostic, LocationMeta, Placement, Program};
+use crate::world::columns::slice;
+use crate::world::{Diagnostic, Due, LocationMeta, Placement, Program, ProgramCounter, Remark, Severity, SyncSet};
 use crate::{Code, Error};
-use bevy_ecs::prelude::Resource;
+use bevy_ecs::prelude::*;
+use std::borrow::Cow;
 
 birsim_kernels::named_enum! {
     /// An opt-in checker.
@@ -57,8 +59,8 @@ impl Scene<'_, '_> {
         &self.m.program.locations[e.location as usize]
     }
 
-    fn name(&self) -> &str {
-        &self.m.program.insts[self.payload as usize].name
+    fn name(&self) -> Cow<'_, str> {
+        self.m.program.name_of(&self.m.program.insts[self.payload as usize])
     }
 }
 
@@ -74,15 +76,15 @@ pub struct Finding {
 
 impl Finding {
     /// The finding as a remark. Only findings have the class `fault`, so the end of the run can count them.
-    fn remark(self, code: &'static str) -> Diagnostic {
-        Diagnostic { class: "fault", code, message: self.message, payload: self.payload, tensor: Some(self.tensor) }
+    fn remark(self, code: Remark) -> Diagnostic {
+        Diagnostic::new(Severity::Fault, code, self.message).at(self.payload).of(self.tensor)
     }
 }
 
 /// One checker.
 pub trait Checker: Send + Sync {
-    /// Its name on the command line.
-    fn name(&self) -> &'static str;
+    /// What its findings are.
+    fn code(&self) -> Remark;
     /// Called before an instruction runs.
     fn before(&mut self, _: &Scene, _: &mut Vec<Finding>) {}
     /// Called when it has run.
@@ -90,9 +92,11 @@ pub trait Checker: Send + Sync {
     /// An instruction that has no kernel, or whose predicate fails: only its waits and updates act.
     fn passed(&mut self, _: &Machine, _: u32) {}
     /// The blocks of an instruction have ended, and its updates act.
-    fn released(&mut self, _: &Program, _: u32) {}
+    fn released(&mut self, _: &Program, _: &SyncSet) {}
     /// A loop begins another trip that clears the provenance of written memory.
     fn new_trip(&mut self) {}
+    /// A location was declared, perhaps in the place of one that was released.
+    fn declared(&mut self, _: u32) {}
     /// Called at the end of the run.
     fn finish(&mut self, _: &Program, _: &[&Placement], _: &mut Vec<Finding>) {}
 }
@@ -104,7 +108,7 @@ pub struct Hooks {
     trace: Option<TraceSink>,
     dumps: Vec<dump::Point>,
     found: Vec<Finding>,
-    origins: Vec<&'static str>,
+    origins: Vec<Remark>,
 }
 
 impl Hooks {
@@ -138,16 +142,16 @@ impl Hooks {
             } else {
                 c.before(&scene, list)
             }
-            self.origins.resize(self.found.len().max(before), c.name());
+            self.origins.resize(self.found.len().max(before), c.code());
         }
         for (f, code) in self.found.drain(..).zip(self.origins.drain(..)) {
-            cx.m.run.note(f.remark(code));
+            cx.m.findings.note(f.remark(code));
         }
     }
 
     /// The blocks of an instruction have ended, and its updates act.
-    pub fn released(&mut self, program: &Program, row: u32) {
-        self.checkers.iter_mut().for_each(|c| c.released(program, row));
+    pub fn released(&mut self, program: &Program, sync: &SyncSet) {
+        self.checkers.iter_mut().for_each(|c| c.released(program, sync));
     }
 
     /// A loop whose number of trips is known only at run time begins another trip.
@@ -155,12 +159,17 @@ impl Hooks {
         self.checkers.iter_mut().for_each(|c| c.new_trip());
     }
 
+    /// A location was declared, perhaps in the place of one that was released.
+    pub fn declared(&mut self, location: u32) {
+        self.checkers.iter_mut().for_each(|c| c.declared(location));
+    }
+
     /// Ends a run: remaining findings are added to `diagnostics`.
     pub fn finish(&mut self, program: &Program, places: &[&Placement], diagnostics: &mut Vec<Diagnostic>) {
         let mut found = Vec::new();
         for c in &mut self.checkers {
             c.finish(program, places, &mut found);
-            diagnostics.extend(found.drain(..).map(|f| f.remark(c.name())));
+            diagnostics.extend(found.drain(..).map(|f| f.remark(c.code())));
         }
     }
 
@@ -170,15 +179,30 @@ impl Hooks {
     }
 }
 
+/// Tells the checkers what control did in this tick. The system is part of a tick only when there are observers.
+pub fn follow(
+    program: Res<Program>,
+    due: Res<Due>,
+    rows: Query<&SyncSet>,
+    mut pc: ResMut<ProgramCounter>,
+    mut hooks: ResMut<Hooks>,
+) {
+    if std::mem::take(&mut pc.new_trip) {
+        hooks.new_trip();
+    }
+    let syncs = slice!(rows);
+    due.0.iter().for_each(|row| hooks.released(&program, &syncs[*row as usize]));
+}
+
 /// The fault of a run whose checkers found something; `None` when they did not.
 pub fn verdict(program: &Program, diagnostics: &[Diagnostic]) -> Option<Error> {
-    let mut found = diagnostics.iter().filter(|d| d.class == "fault");
+    let mut found = diagnostics.iter().filter(|d| d.severity == Severity::Fault);
     let first = found.next()?;
     let more = found.count();
-    let e = Error::new(Code::S017, format!("{}: {}", first.code, first.message))
+    let e = Error::new(Code::S017, first.to_string())
         .received(if more == 0 { "one finding".to_string() } else { format!("{} findings", more + 1) })
         .at(|p| p.tensor = first.tensor.clone());
-    Some(first.payload.map_or(e.clone(), |row| program.locate(e, row)))
+    Some(first.row.map_or(e.clone(), |row| program.locate(e, row)))
 }
 
 impl Watch for Hooks {

@@ -3,6 +3,7 @@
 use super::{Checker, Finding, Scene, span};
 use crate::exec::effects::Effect;
 use crate::ir::{Opcode, Trait};
+use crate::world::Remark;
 use birsim_kernels::{Dtype, cast};
 
 /// Elements decoded at a time.
@@ -128,8 +129,8 @@ pub(super) struct Nan {
 }
 
 impl Checker for Nan {
-    fn name(&self) -> &'static str {
-        "nan"
+    fn code(&self) -> Remark {
+        Remark::Nan
     }
 
     fn before(&mut self, s: &Scene, _: &mut Vec<Finding>) {
@@ -176,8 +177,8 @@ impl Checker for Nan {
 pub(super) struct NanWrite;
 
 impl Checker for NanWrite {
-    fn name(&self) -> &'static str {
-        "nan-write"
+    fn code(&self) -> Remark {
+        Remark::NanWrite
     }
 
     fn after(&mut self, s: &Scene, found: &mut Vec<Finding>) {

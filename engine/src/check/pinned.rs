@@ -2,6 +2,7 @@
 
 use super::write_only::overlap;
 use super::{Checker, Finding, Scene, span};
+use crate::world::Remark;
 
 #[derive(Default)]
 pub(super) struct Pinned {
@@ -10,8 +11,8 @@ pub(super) struct Pinned {
 }
 
 impl Checker for Pinned {
-    fn name(&self) -> &'static str {
-        "pinned"
+    fn code(&self) -> Remark {
+        Remark::Pinned
     }
 
     fn before(&mut self, s: &Scene, found: &mut Vec<Finding>) {

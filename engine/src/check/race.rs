@@ -11,6 +11,7 @@ use super::{Checker, Finding, Scene, span};
 use crate::exec::Machine;
 use crate::exec::effects::Effect;
 use crate::ir::{Opcode, SyncKind, Trait, UpdateMode};
+use crate::world::Remark;
 use crate::world::spawn::engine_index;
 use crate::world::{Control, Program, SyncSet, Update, owns_updates, read_register};
 use clock::{ALL, Clock, QUEUE, THREADS};
@@ -70,7 +71,7 @@ impl Race {
     /// Begins an instruction: its waits are satisfied, its tick starts. Returns its thread and what precedes it.
     fn enter(&mut self, m: &Machine, row: u32) -> (usize, Clock) {
         let program = m.program;
-        let sync = &program.insts[row as usize].sync;
+        let sync = &m.syncs[row as usize];
         let mut seen = Clock::default();
         for w in program.waits_of(sync) {
             match (w.kind, w.reg) {
@@ -191,8 +192,8 @@ impl Race {
 }
 
 impl Checker for Race {
-    fn name(&self) -> &'static str {
-        "race"
+    fn code(&self) -> Remark {
+        Remark::Race
     }
 
     fn before(&mut self, s: &Scene, found: &mut Vec<Finding>) {
@@ -213,14 +214,14 @@ impl Checker for Race {
             Part::Thread(t) => t,
             _ => ALL,
         };
-        self.leave(program, &inst.sync, thread);
+        self.leave(program, &s.m.syncs[s.payload as usize], thread);
         self.control(program, s.payload);
         if let Control::Trigger { trigger, blocks } = &inst.control
             && let Some(fired) = s.m.fires.get(*trigger as usize).map(|f| f.0).filter(|n| *n > 0)
             && !blocks.is_empty()
         {
             let block = blocks[((fired - 1) % blocks.len() as u64) as usize];
-            self.leave(program, &program.insts[block as usize].sync, QUEUE);
+            self.leave(program, &s.m.syncs[block as usize], QUEUE);
         }
     }
 
@@ -228,12 +229,12 @@ impl Checker for Race {
         let (thread, _) = self.enter(m, row);
         let inst = &m.program.insts[row as usize];
         if !owns_updates(inst.opcode) {
-            self.leave(m.program, &inst.sync, thread);
+            self.leave(m.program, &m.syncs[row as usize], thread);
         }
         self.control(m.program, row);
     }
 
-    fn released(&mut self, program: &Program, row: u32) {
-        self.leave(program, &program.insts[row as usize].sync, ALL);
+    fn released(&mut self, program: &Program, sync: &SyncSet) {
+        self.leave(program, sync, ALL);
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn tell(sink: &TraceSink, cx: &Cx, effects: &[Effect]) {
         });
     }
     (sink.0)(&TraceRow {
-        tick: cx.m.run.stats.ticks,
+        tick: cx.m.stats.ticks,
         engine: cx.inst.engine,
         instruction: &cx.inst.name,
         opcode: cx.inst.opcode.name(),

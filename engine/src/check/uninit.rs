@@ -3,6 +3,7 @@
 
 use super::{Checker, Finding, Scene, span};
 use crate::exec::effects::{Access, Effect};
+use crate::world::Remark;
 use hashbrown::{HashMap, HashSet};
 
 /// Writers that are named at most.
@@ -24,7 +25,8 @@ impl Uninit {
         let meta = s.meta(e);
         let writers = match self.writers.get(&e.location) {
             Some(w) => {
-                let names: Vec<&str> = w.iter().map(|p| s.m.program.insts[*p as usize].name.as_ref()).collect();
+                let p = s.m.program;
+                let names: Vec<_> = w.iter().map(|row| p.name_of(&p.insts[*row as usize])).collect();
                 format!("; it was written in part by {}", names.join(", "))
             }
             None if self.before.contains(&e.location) => "; it was written in part in an earlier trip".to_string(),
@@ -48,8 +50,14 @@ impl Uninit {
 }
 
 impl Checker for Uninit {
-    fn name(&self) -> &'static str {
-        "uninit"
+    fn code(&self) -> Remark {
+        Remark::Uninit
+    }
+
+    fn declared(&mut self, location: u32) {
+        self.reported.remove(&location);
+        self.writers.remove(&location);
+        self.before.remove(&location);
     }
 
     fn new_trip(&mut self) {
@@ -88,7 +96,7 @@ impl Checker for Uninit {
         // initialised only after all checkers have run.
         for e in s.effects.iter().filter(|e| e.reads() && !e.exact && !s.may_read_uninit) {
             let Some(shadow) = &s.m.inits[e.arena as usize].0 else { continue };
-            let chosen = s.m.run.indexed.iter().filter(|i| i.operand == e.operand);
+            let chosen = s.m.scratch.indexed.iter().filter(|i| i.operand == e.operand);
             let first = chosen.filter_map(|i| shadow.first_clear(i.lo, i.hi).map(|at| (at, i.hi))).next();
             if let Some((lo, hi)) = first
                 && !self.reported.contains(&e.location)

@@ -3,6 +3,7 @@
 use super::{Checker, Finding, Scene, span};
 use crate::exec::effects::byte_runs;
 use crate::memory::{LocationInfo, Shadow};
+use crate::world::Remark;
 use crate::world::{Placement, Program};
 use birsim_kernels::access::Pattern;
 use hashbrown::{HashMap, HashSet};
@@ -33,8 +34,8 @@ pub(super) struct WriteOnly {
 }
 
 impl Checker for WriteOnly {
-    fn name(&self) -> &'static str {
-        "write-only"
+    fn code(&self) -> Remark {
+        Remark::WriteOnly
     }
 
     fn before(&mut self, s: &Scene, _: &mut Vec<Finding>) {

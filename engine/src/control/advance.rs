@@ -1,6 +1,8 @@
 //! What happens between segments: joins, block ends, loop trips, calls and returns.
 
 use crate::ir::{BranchCompare, Opcode, Trait};
+use crate::sync::Banks;
+use crate::sync::deadlock::Standing;
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::Named;
@@ -13,6 +15,8 @@ const MAX_CALLS: usize = 256;
 pub struct Flow<'a> {
     /// Program.
     pub program: &'a Program,
+    /// Waits and updates of its rows.
+    pub syncs: &'a [SyncSet],
     /// Settings.
     pub settings: &'a Settings,
     /// Program counter.
@@ -25,14 +29,14 @@ pub struct Flow<'a> {
     pub registers: &'a mut [RegisterFile],
     /// Loop axes.
     pub induction: &'a mut [Induction],
-    /// Semaphores.
-    pub semaphores: &'a mut [SemValue],
-    /// Which semaphores were updated.
-    pub touched: &'a mut [Touched],
-    /// Events.
-    pub events: &'a mut [EventBit],
-    /// Run state.
-    pub run: &'a mut Run,
+    /// Trigger fire counts.
+    pub fires: &'a mut [FireCount],
+    /// Semaphores and events.
+    pub banks: Banks<'a>,
+    /// Actual set of every set.
+    pub bindings: &'a mut Bindings,
+    /// Remarks and the fault.
+    pub findings: &'a mut Findings,
     /// Rows whose updates are due because their body has ended.
     pub publish: &'a mut Vec<u32>,
 }
@@ -40,6 +44,23 @@ pub struct Flow<'a> {
 impl Flow<'_> {
     fn env(&self) -> Scalars<'_> {
         Scalars { registers: self.registers, induction: self.induction, core: self.settings.core }
+    }
+
+    /// The machine as it stands, for the report of a deadlock.
+    pub fn standing(&self) -> Standing<'_> {
+        Standing {
+            program: self.program,
+            syncs: self.syncs,
+            pc: self.pc,
+            cursors: self.cursors,
+            status: self.status,
+            semaphores: self.banks.semaphores,
+            touched: self.banks.touched,
+            peaks: self.banks.peaks,
+            events: self.banks.event_touched,
+            registers: self.registers,
+            core: self.settings.core,
+        }
     }
 
     /// Enters the entry function, or continues it with blocks appended since it ran out.
@@ -140,7 +161,7 @@ impl Flow<'_> {
             }
             Control::Rewind { clear, .. } => {
                 for id in clear {
-                    if let Some(s) = self.semaphores.get_mut(*id as usize) {
+                    if let Some(s) = self.banks.semaphores.get_mut(*id as usize) {
                         *s = SemValue(0);
                     }
                 }
@@ -153,8 +174,8 @@ impl Flow<'_> {
     /// A Return wipes the whole bank of semaphores (ruling D41).
     fn wipe(&mut self) {
         if self.settings.profile.return_semaphores == ReturnSemaphores::Wipe {
-            self.semaphores.fill(SemValue(0));
-            self.touched.fill(Touched(false));
+            self.banks.semaphores.fill(SemValue(0));
+            self.banks.touched.fill(Touched(false));
         }
     }
 
@@ -221,10 +242,10 @@ impl Flow<'_> {
                     return Err(Error::new(Code::S013, "a called function calls another one")
                         .received(&program.functions[*function as usize].name));
                 }
-                let actuals: Vec<u32> = bindings.iter().map(|(_, a)| self.run.bindings[*a as usize]).collect();
+                let actuals: Vec<u32> = bindings.iter().map(|(_, a)| self.bindings.0[*a as usize]).collect();
                 let mut restore = Vec::new();
                 for ((formal, _), actual) in bindings.iter().zip(actuals) {
-                    let slot = &mut self.run.bindings[*formal as usize];
+                    let slot = &mut self.bindings.0[*formal as usize];
                     restore.push((*formal, *slot));
                     *slot = actual;
                 }
@@ -377,7 +398,7 @@ impl Flow<'_> {
             FrameKind::Loop { axis, .. } => self.induction[*axis as usize].live = false,
             FrameKind::Function { restore } => {
                 for (formal, old) in restore {
-                    self.run.bindings[*formal as usize] = *old;
+                    self.bindings.0[*formal as usize] = *old;
                 }
             }
             FrameKind::DoWhile => {}
@@ -387,7 +408,7 @@ impl Flow<'_> {
 
     /// Events must be clear at the end of a block; semaphores should be (ruling D21).
     fn check_leftovers(&mut self) -> Result<()> {
-        if let Some(id) = self.events.iter().position(|e| e.0) {
+        if let Some(id) = self.banks.events.iter().position(|e| e.0) {
             let block = &self.program.blocks[self.pc.block as usize].name;
             return Err(Error::new(Code::S004, format!("event {id} is still set at the end of the block"))
                 .received(format!("event {id} = 1"))
@@ -399,9 +420,10 @@ impl Flow<'_> {
     /// Remarks on semaphores that are left non-zero when the run ends (ruling D21).
     pub fn leftover_semaphores(&mut self) -> Result<()> {
         let left: Vec<String> = self
+            .banks
             .semaphores
             .iter()
-            .zip(self.touched.iter())
+            .zip(self.banks.touched.iter())
             .enumerate()
             .filter(|(_, (s, t))| s.0 != 0 && t.0)
             .map(|(id, (s, _))| format!("{id} = {}", s.0))
@@ -414,7 +436,7 @@ impl Flow<'_> {
         if self.settings.strict || rule == Leftover::Fault {
             return Err(Error::new(Code::S005, message).advice("reset them, or run without --strict"));
         }
-        self.run.note(Diagnostic { class: "warning", code: "semaphore-left", message, payload: None, tensor: None });
+        self.findings.note(Diagnostic::warning(Remark::SemaphoreLeft, message));
         Ok(())
     }
 }

@@ -2,3 +2,4 @@
 
 pub mod advance;
 pub mod branch;
+pub(crate) mod state;

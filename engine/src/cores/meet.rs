@@ -1,7 +1,7 @@
 //! Rendezvous: core barriers, exchanges between two cores, collectives of a replica group.
 
 use crate::Result;
-use crate::sim::Simulator;
+use crate::sim::Core;
 use crate::world::{Meeting, Received};
 
 /// What a blocked core waits for.
@@ -12,7 +12,7 @@ struct Waiting {
 }
 
 /// Lets through every core whose partners have arrived as well. Returns whether any was.
-pub(super) fn resolve(cores: &mut [Simulator], done: &[bool]) -> Result<bool> {
+pub(super) fn resolve(cores: &mut [Core], done: &[bool]) -> Result<bool> {
     let all: Vec<u32> = (0..cores.len() as u32).collect();
     let mut waiting = Vec::new();
     for (core, sim) in cores.iter_mut().enumerate() {

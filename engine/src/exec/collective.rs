@@ -7,7 +7,7 @@ use super::registers::store_scalar;
 use super::{Cx, Want};
 use crate::ir::opcodes::collective::field as f;
 use crate::ir::{CollectiveKind, Value};
-use crate::world::{Diagnostic, Message};
+use crate::world::{Diagnostic, Message, Parcel, Remark};
 use crate::{Code, Error, Result};
 use birsim_kernels::access::{Pattern, Src};
 use birsim_kernels::alu::AluOp;
@@ -132,8 +132,7 @@ fn one(cx: &mut Cx, kind: CollectiveKind, op: AluOp, group: &[u32], k: usize) ->
     }
     drop(io);
     let message = format!("the other {} ranks are taken to hold the same data as this one", group.len() - 1);
-    let payload = Some(cx.payload);
-    cx.m.run.note(Diagnostic { class: "note", code: "collective-alone", message, payload, tensor: None });
+    cx.m.findings.note(Diagnostic::note(Remark::CollectiveAlone, message).at(cx.payload));
     Ok(())
 }
 
@@ -148,8 +147,8 @@ pub fn send(cx: &mut Cx) -> Result<()> {
     if to >= cx.m.settings.cores && to != cx.m.settings.core {
         return Err(absent("the receiving rank is not part of the run", to).operand("peer_id"));
     }
-    let waiting = cx.m.run.messages.iter().chain(cx.m.run.outgoing.iter().map(|(_, m)| m));
-    let queued: usize = waiting.map(|m| m.bytes.len()).sum();
+    let waiting: usize = cx.m.mail.messages.iter().map(|m| m.bytes.len()).sum();
+    let queued = waiting + cx.m.post.in_flight;
     let io = cx.open(&[Want::In(0)])?;
     let src = io.ins.src(0)?;
     let size = src.dtype().size();
@@ -162,9 +161,9 @@ pub fn send(cx: &mut Cx) -> Result<()> {
     drop(io);
     let message = Message { from: cx.m.settings.core, pattern, bytes };
     if to == cx.m.settings.core {
-        cx.m.run.messages.push_back(message);
+        cx.m.mail.messages.push_back(message);
     } else {
-        cx.m.run.outgoing.push((to, message));
+        cx.m.post.send(to, Parcel::Message(message));
     }
     Ok(())
 }
@@ -175,8 +174,8 @@ pub fn receive(cx: &mut Cx) -> Result<()> {
     if from >= cx.m.settings.cores && from != cx.m.settings.core {
         return Err(absent("the sending rank is not part of the run", from).operand("peer_id"));
     }
-    let at = cx.m.run.messages.iter().position(|m| m.from == from);
-    let Some(message) = at.and_then(|k| cx.m.run.messages.remove(k)) else {
+    let at = cx.m.mail.messages.iter().position(|m| m.from == from);
+    let Some(message) = at.and_then(|k| cx.m.mail.messages.remove(k)) else {
         return Err(Error::new(Code::S008, "nothing was sent to this rank")
             .received(format!("rank {from}"))
             .operand("peer_id"));

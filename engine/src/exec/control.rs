@@ -59,7 +59,7 @@ pub fn dma_trigger(cx: &mut Cx) -> Result<()> {
         };
         let program = cx.m.program;
         Cx::new(cx.m, *d).and_then(|mut inner| inner.call(execute)).map_err(|e| program.locate(e, *d))?;
-        cx.m.run.count(opcode);
+        cx.m.stats.count(opcode);
     }
     Ok(())
 }

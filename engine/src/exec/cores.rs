@@ -4,7 +4,7 @@ use super::{Cx, Want};
 use crate::ir::opcodes::collective::field as f;
 use crate::ir::{CollectiveDimension, CollectiveKind, Opcode, Value};
 use crate::world::expr::Ex;
-use crate::world::{FieldValue, Meeting, Program, Run, Settings, group_of};
+use crate::world::{FieldValue, Mail, Meeting, Program, Settings, group_of};
 use crate::{Code, Error, Result};
 use birsim_kernels::Named;
 use birsim_kernels::access::Src;
@@ -12,7 +12,7 @@ use birsim_kernels::alu::AluOp;
 use birsim_kernels::collective::{self as kernel, permute_source};
 
 /// The rendezvous that a row waits at.
-pub fn meeting(program: &Program, settings: &Settings, run: &Run, row: u32) -> Result<Meeting> {
+pub fn meeting(program: &Program, settings: &Settings, mail: &Mail, row: u32) -> Result<Meeting> {
     let inst = &program.insts[row as usize];
     let constant = |k: usize| match &inst.fields[k] {
         FieldValue::Int(v) => Some(*v),
@@ -41,7 +41,7 @@ pub fn meeting(program: &Program, settings: &Settings, run: &Run, row: u32) -> R
         }
         Opcode::CollectiveRecv => {
             let from = peer(f::CollectiveRecv::peer_id, "peer_id")?;
-            Ok(Meeting::Message { from, arrived: run.messages.iter().any(|m| m.from == from) })
+            Ok(Meeting::Message { from, arrived: mail.messages.iter().any(|m| m.from == from) })
         }
         Opcode::GPSIMDSB2SB => {
             // The partner of a core in a logical core of two.
@@ -73,7 +73,7 @@ pub fn receive(cx: &mut Cx) -> Result<bool> {
     if cx.m.settings.cores < 2 {
         return Ok(false);
     }
-    let Some(received) = cx.m.run.received.take() else { return Ok(false) };
+    let Some(received) = cx.m.mail.received.take() else { return Ok(false) };
     let mut io = cx.open(&[Want::Out(0)])?;
     let mut dst = io.outs.dst(0)?;
     let bytes = received.buffers.first().and_then(|b| b.first()).map_or(&[][..], Vec::as_slice);
@@ -97,7 +97,7 @@ pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> 
     if kind == CollectiveKind::SendRecv {
         return receive(cx);
     }
-    let Some(received) = cx.m.run.received.take() else { return Ok(false) };
+    let Some(received) = cx.m.mail.received.take() else { return Ok(false) };
     let me = cx.m.settings.core;
     let rank = received.ranks.iter().position(|r| *r == me).unwrap_or(0);
     let dim = cx.named_opt::<CollectiveDimension>(f::CollectiveCompute::cc_dim)?.unwrap_or(CollectiveDimension::Free);

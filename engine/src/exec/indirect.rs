@@ -5,7 +5,7 @@ use super::{Cx, Want};
 use crate::ir::opcodes::dma::field as fd;
 use crate::ir::opcodes::indirect::field as f;
 use crate::ir::{IndirectDim, Value};
-use crate::world::{Diagnostic, Indexed, Opnd, VectorSpec};
+use crate::world::{Diagnostic, Indexed, Opnd, Remark, VectorSpec};
 use crate::{Code, Error, Result};
 use birsim_kernels::Named;
 use birsim_kernels::access::Src;
@@ -32,7 +32,7 @@ fn reached(cx: &mut Cx, k: usize, address: i64, log: Option<Log>) -> Result<()> 
     let (start, _) = cx.m.places[location as usize].0.extent();
     // A table that was copied first is addressed from its own first byte.
     let shift = address - (cx.m.program.locations[location as usize].addr as i64 - start as i64);
-    cx.m.run.indexed.extend(log.into_inner().into_iter().map(|(byte, n)| {
+    cx.m.scratch.indexed.extend(log.into_inner().into_iter().map(|(byte, n)| {
         let lo = (byte + shift).max(0) as usize;
         Indexed { operand: k, lo, hi: lo + n }
     }));
@@ -175,8 +175,7 @@ pub fn dynamic_copy(cx: &mut Cx, op: MemoryReductionOp) -> Result<Option<()>> {
     };
     if skipped > 0 {
         let message = format!("{skipped} out-of-bounds elements or rows were skipped (oob_is_err is false)");
-        let payload = Some(cx.payload);
-        cx.m.run.note(Diagnostic { class: "note", code: "out-of-bounds-skipped", message, payload, tensor: None });
+        cx.m.findings.note(Diagnostic::note(Remark::OutOfBoundsSkipped, message).at(cx.payload));
     }
     Ok(Some(()))
 }

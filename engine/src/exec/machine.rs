@@ -8,6 +8,8 @@ use crate::world::*;
 pub struct Machine<'w> {
     /// Compiled program.
     pub program: &'w Program,
+    /// Waits and updates of its rows.
+    pub syncs: &'w [SyncSet],
     /// Arena bytes.
     pub arenas: &'w mut [ArenaMem],
     /// Initialisation shadows.
@@ -30,8 +32,22 @@ pub struct Machine<'w> {
     pub fires: &'w mut [FireCount],
     /// Settings.
     pub settings: &'w Settings,
-    /// Run state.
-    pub run: &'w mut Run,
+    /// Actual set of every set.
+    pub bindings: &'w Bindings,
+    /// Counters.
+    pub stats: &'w mut Stats,
+    /// Remarks and the fault.
+    pub findings: &'w mut Findings,
+    /// What other cores sent.
+    pub mail: &'w mut Mail,
+    /// The way to other cores.
+    pub post: &'w mut Post,
+    /// Buffers of the running instruction.
+    pub scratch: &'w mut Scratch,
+    /// The host generator.
+    pub host_rng: &'w mut HostRng,
+    /// Texts of DevicePrint.
+    pub prints: &'w mut Prints,
     /// Who watches, if anybody does.
     pub watch: Option<&'w mut (dyn Watch + 'static)>,
 }

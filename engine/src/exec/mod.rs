@@ -113,7 +113,7 @@ impl<'m, 'w> Cx<'m, 'w> {
 
     /// A dynamic operand leaves its tensor, and the instruction skips the elements outside (ruling D22).
     pub fn leaves_tensor(&self) -> bool {
-        self.m.run.open
+        self.m.scratch.open
     }
 
     /// The arena index of output `k`, for shadow updates.
@@ -205,12 +205,12 @@ impl<'m, 'w> Cx<'m, 'w> {
     /// Takes the host generator, which [`Cx::put_host_rng`] gives back.
     pub fn take_host_rng(&mut self) -> birsim_kernels::rng::Mt19937_64 {
         let seed = self.m.settings.seed;
-        self.m.run.host_rng.take().unwrap_or_else(|| birsim_kernels::rng::Mt19937_64::new(seed))
+        self.m.host_rng.0.take().unwrap_or_else(|| birsim_kernels::rng::Mt19937_64::new(seed))
     }
 
     /// Gives the host generator back.
     pub fn put_host_rng(&mut self, rng: birsim_kernels::rng::Mt19937_64) {
-        self.m.run.host_rng = Some(rng);
+        self.m.host_rng.0 = Some(rng);
     }
 
     /// Machine partition of lane 0 of output `k`.

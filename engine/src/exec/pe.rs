@@ -6,7 +6,7 @@ use crate::ir::opcodes::pe::field as f;
 use crate::ir::{MatmultPerfMode, MemoryType};
 use crate::memory::accumulate::{MacMode, clear, write_product};
 use crate::target::PSUM_BANK_BYTES;
-use crate::world::{AccumShadow, Diagnostic};
+use crate::world::{AccumShadow, Diagnostic, Remark};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::{Pair, Pattern};
@@ -29,12 +29,12 @@ const ACCUMULATE: i64 = 4;
 pub fn matmult(cx: &mut Cx) -> Result<()> {
     let p = shared_fields(cx)?;
     let mode = mac_mode(cx, f::Matmult::accumulation_flag)?;
-    let mut product = std::mem::take(&mut cx.m.run.product);
+    let mut product = std::mem::take(&mut cx.m.scratch.product);
     let done = cx
         .open(&[In(0), In(1)])
         .and_then(|io| matmul::matmult(&p, &io.ins.src(0)?, &io.ins.src(1)?, &mut product, io.profile));
     let done = done.and_then(|()| store(cx, mode, product.rows(), product.cols(), product.values()));
-    cx.m.run.product = product;
+    cx.m.scratch.product = product;
     done
 }
 
@@ -76,7 +76,7 @@ pub(super) fn mac_mode(cx: &Cx, field: usize) -> Result<MacMode> {
             .received(flag)
             .operand("accumulation_flag"));
     }
-    if auto_psum(cx) {
+    if cx.inst.auto_accumulate {
         // The function leaves it to the machine: the first write of an element copies, later ones add.
         return Ok(MacMode::Accumulate);
     }
@@ -86,12 +86,6 @@ pub(super) fn mac_mode(cx: &Cx, field: usize) -> Result<MacMode> {
         _ if cx.profile().psum_idle == PsumIdle::Add => MacMode::Accumulate,
         _ => MacMode::Overwrite,
     })
-}
-
-/// The function has the attribute `auto_psum_accumulate`.
-fn auto_psum(cx: &Cx) -> bool {
-    let block = cx.m.program.blocks.get(cx.inst.block as usize);
-    block.and_then(|b| cx.m.program.functions.get(b.function as usize)).is_some_and(|f| f.auto_psum)
 }
 
 /// Writes a finished product to its PSUM destination.
@@ -117,7 +111,7 @@ pub(super) fn store(cx: &mut Cx, mode: MacMode, rows: usize, cols: usize, values
     };
     let fresh = write_product(&mut dst, marks, mode, values, io.profile)?;
     drop(io);
-    if let (Some((lo, hi)), false) = (fresh, auto_psum(cx)) {
+    if let (Some((lo, hi)), false) = (fresh, cx.inst.auto_accumulate) {
         note_fresh(cx, lo, hi)?;
     }
     Ok(())
@@ -137,12 +131,12 @@ fn note_fresh(cx: &mut Cx, lo: usize, hi: usize) -> Result<()> {
     let at = inside % PSUM_BANK_BYTES;
     let message = format!(
         "{} accumulates into {} where no matmul has written: bank {bank}, bytes {at}..{}; the product is written as it is",
-        cx.inst.name,
+        cx.m.program.name_of(cx.inst),
         meta.name,
         at + (hi - lo) as u64
     );
-    let (payload, tensor) = (Some(cx.payload), Some(meta.name.to_string()));
-    cx.m.run.note(Diagnostic { class: "note", code: "accumulate-unwritten", message, payload, tensor });
+    let tensor = meta.name.to_string();
+    cx.m.findings.note(Diagnostic::note(Remark::AccumulateUnwritten, message).at(cx.payload).of(tensor));
     Ok(())
 }
 
@@ -201,13 +195,13 @@ fn pair(cx: &Cx, field: usize) -> Result<[i64; 2]> {
 pub fn matmult_mx(cx: &mut Cx) -> Result<()> {
     let p = shared_fields(cx)?;
     let mode = mac_mode(cx, f::MatmultMx::accumulation_flag)?;
-    let mut product = std::mem::take(&mut cx.m.run.product);
+    let mut product = std::mem::take(&mut cx.m.scratch.product);
     let done = cx.open(&[In(0), In(1), In(2), In(3)]).and_then(|io| {
         let (ifmap, weights) = (io.ins.src(0)?, io.ins.src(1)?);
         mx::matmult_mx(&p, &ifmap, &weights, &io.ins.src(2)?, &io.ins.src(3)?, &mut product)
     });
     let done = done.and_then(|()| store(cx, mode, product.rows(), product.cols(), product.values()));
-    cx.m.run.product = product;
+    cx.m.scratch.product = product;
     done
 }
 

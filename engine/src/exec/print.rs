@@ -6,6 +6,7 @@ use crate::ir::DebugBuffer;
 use crate::ir::Value;
 use crate::ir::opcodes::kernels::field as f;
 use crate::world::{DevicePrint, FieldValue};
+use crate::world::{Diagnostic, Remark};
 use birsim_kernels::access::Src;
 use birsim_kernels::cast;
 use std::fmt::Write;
@@ -32,13 +33,12 @@ pub fn device_print(cx: &mut Cx) -> Result<()> {
         },
         _ => String::new(),
     };
-    let used: usize = cx.m.run.prints.iter().map(|p| p.text.len()).sum();
+    let used: usize = cx.m.prints.0.iter().map(|p| p.text.len()).sum();
     let print_all = cx.m.settings.print_all;
     let most = if print_all { MAX_TEXT_WHOLE } else { MAX_TEXT };
     if used >= most {
         let message = format!("DevicePrint text beyond {} MiB is left out", most >> 20);
-        let payload = Some(cx.payload);
-        cx.m.run.note(crate::world::Diagnostic { class: "warning", code: "print-cut", message, payload, tensor: None });
+        cx.m.findings.note(Diagnostic::warning(Remark::PrintCut, message).at(cx.payload));
         return Ok(());
     }
     let mut text = String::new();
@@ -48,7 +48,7 @@ pub fn device_print(cx: &mut Cx) -> Result<()> {
     let _ = write!(text, "{prefix}{}{} [{}]", if prefix.is_empty() { "" } else { " " }, src.dtype(), dims.join(" x "));
     rows(&src, print_all, most, &mut text);
     drop(io);
-    cx.m.run.prints.push(DevicePrint { stderr: buffer == DebugBuffer::Stderr, text });
+    cx.m.prints.0.push(DevicePrint { stderr: buffer == DebugBuffer::Stderr, text });
     Ok(())
 }
 

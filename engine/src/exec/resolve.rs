@@ -14,8 +14,8 @@ use birsim_kernels::profile::{Guard, OffsetPolicy, OffsetUnit};
 pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<Overlaps> {
     let r = cx.inst.operands;
     let (ins, outs, all) = (r.ins as usize, r.outs as usize, (r.ins + r.outs + r.indirect) as usize);
-    cx.m.run.dynamic.clear();
-    cx.m.run.open = false;
+    cx.m.scratch.dynamic.clear();
+    cx.m.scratch.open = false;
     for k in 0..all {
         if let Some(Opnd::Dynamic(spec)) = cx.operand(k) {
             let role = match k {
@@ -24,8 +24,8 @@ pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<Overlaps> {
                 _ => format_role("indirection_ins", k - ins - outs),
             };
             let (loc, pattern, open) = place(cx, spec).map_err(|e| e.operand(role()))?;
-            cx.m.run.open |= open;
-            cx.m.run.dynamic.push(Resolved { operand: k, loc, pattern });
+            cx.m.scratch.open |= open;
+            cx.m.scratch.dynamic.push(Resolved { operand: k, loc, pattern });
         }
     }
     let mut found = Overlaps::default();
@@ -50,7 +50,7 @@ fn format_role(role: &'static str, k: usize) -> impl Fn() -> String {
 /// Location and pattern of a dynamic operand; the vector form resolves to its static part.
 fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
     let mut open = false;
-    let set = cx.m.run.bindings.get(spec.set as usize).copied().unwrap_or(spec.set);
+    let set = cx.m.bindings.0.get(spec.set as usize).copied().unwrap_or(spec.set);
     let info = &cx.m.program.sets[set as usize];
     let sub = cx.eval(&spec.sub)?;
     let loc = usize::try_from(sub).ok().and_then(|s| info.locations.get(s)).copied().ok_or_else(|| {

@@ -291,8 +291,8 @@ impl Cx<'_, '_> {
         match self.operand(k) {
             Some(Opnd::Static { loc, pattern }) => Ok(Some((*loc, Kept::Static(*pattern)))),
             Some(Opnd::Dynamic(_)) => {
-                let at = self.m.run.dynamic.iter().position(|d| d.operand == k);
-                Ok(at.map(|at| (self.m.run.dynamic[at].loc, Kept::Dynamic(at))))
+                let at = self.m.scratch.dynamic.iter().position(|d| d.operand == k);
+                Ok(at.map(|at| (self.m.scratch.dynamic[at].loc, Kept::Dynamic(at))))
             }
             Some(Opnd::Faulty(e)) => Err((**e).clone()),
             _ => Ok(None),
@@ -300,7 +300,7 @@ impl Cx<'_, '_> {
     }
 
     pub(super) fn pattern(&self, kept: Kept) -> Result<&Pattern> {
-        find(self.m.program, self.m.run, kept)
+        find(self.m.program, self.m.scratch, kept)
     }
 
     fn arena_of(&self, loc: u32) -> usize {
@@ -365,7 +365,7 @@ impl Cx<'_, '_> {
         let pattern = self.pattern(kept)?.clone();
         let dense = pattern.like_dense()?;
         let bytes = pattern.len() * pattern.dtype().size();
-        let buffer = self.m.run.staging(k, bytes, &self.m.settings.limits)?;
+        let buffer = self.m.scratch.staging(k, bytes, self.m.stats.touched, &self.m.settings.limits)?;
         let out: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut buffer.words)[..bytes];
         buffer.whole = Some(dense);
         let mem = &mut self.m.arenas[arena];
@@ -399,7 +399,7 @@ impl Cx<'_, '_> {
         let pattern = self.pattern(kept)?.clone();
         let whole = place.whole(pattern.dtype())?;
         let bytes = if shared { hi - lo } else { 0 };
-        let buffer = self.m.run.staging(k, bytes, &self.m.settings.limits)?;
+        let buffer = self.m.scratch.staging(k, bytes, self.m.stats.touched, &self.m.settings.limits)?;
         if !shared {
             buffer.whole = Some(whole);
             let memory = Memory::Arena(arena);
@@ -425,7 +425,7 @@ impl Cx<'_, '_> {
         if let Some((lo, hi)) = self.pattern(kept)?.extent() {
             self.present(arena, lo as usize, hi as usize)?;
             self.note_write(loc);
-            let pattern = find(self.m.program, self.m.run, kept)?;
+            let pattern = find(self.m.program, self.m.scratch, kept)?;
             if let Some(shadow) = &mut self.m.inits[arena].0 {
                 shadow.set(pattern, true);
             }
@@ -441,7 +441,7 @@ impl Cx<'_, '_> {
         self.present(place.arena as usize, lo, hi)?;
         self.note_write(loc);
         let whole = place.whole(self.pattern(kept)?.dtype())?;
-        self.m.run.staging(at, 0, &self.m.settings.limits)?.whole = Some(whole);
+        self.m.scratch.staging(at, 0, self.m.stats.touched, &self.m.settings.limits)?.whole = Some(whole);
         let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
         Ok(Ready::Dst { k, arena: place.arena as usize, whole: Kept::Whole(at), pattern: kept, address })
     }
@@ -449,7 +449,7 @@ impl Cx<'_, '_> {
     fn note_write(&mut self, loc: u32) {
         let state = &mut self.m.states[loc as usize];
         if !state.written {
-            *state = LocationState { written: true, first_writer: self.payload };
+            *state = LocationState { written: true, first_writer: Writer::Row(self.payload) };
         }
     }
 
@@ -457,7 +457,7 @@ impl Cx<'_, '_> {
     fn present(&mut self, arena: usize, lo: usize, hi: usize) -> Result<()> {
         let fresh = self.m.arenas[arena].touch(lo, hi)?;
         if fresh > 0 {
-            self.m.run.touch(fresh, &self.m.settings.limits)?;
+            self.m.stats.touch(fresh, &self.m.settings.limits)?;
         }
         Ok(())
     }
@@ -468,7 +468,7 @@ impl Cx<'_, '_> {
         let engine = crate::world::spawn::engine_index(self.inst.engine);
         let m = &mut *self.m;
         let mut memory = Bases { arenas: m.arenas, found: SmallVec::new() };
-        let (program, run) = (m.program, &*m.run);
+        let (program, scratch) = (m.program, &*m.scratch);
         let mut ins = Ins { found: SmallVec::new(), first_index, opcode };
         let mut outs = Outs { found: SmallVec::new(), opcode };
         let mut written: SmallVec<[Span; 2]> = SmallVec::new();
@@ -481,7 +481,7 @@ impl Cx<'_, '_> {
                 | Ready::Table { memory: Memory::Arena(arena), .. }
                 | Ready::Dst { arena, .. } => memory.of(*arena),
                 Ready::Src { memory: Memory::Copy(k), .. } | Ready::Table { memory: Memory::Copy(k), .. } => {
-                    let words = &run.stage[*k].words;
+                    let words = &scratch.stage[*k].words;
                     (words.as_ptr().cast_mut().cast(), size_of_val(words.as_slice()))
                 }
                 Ready::Imm(..) | Ready::Same(_) => (std::ptr::null_mut(), 0),
@@ -491,17 +491,17 @@ impl Cx<'_, '_> {
                 Ready::Same(k) => ins.found.push((k, Found::Tensor(Source::Same))),
                 Ready::Src { k, pattern, .. } => {
                     // SAFETY: see above.
-                    let src = unsafe { Src::from_raw(ptr, len, find(program, run, pattern)?) };
+                    let src = unsafe { Src::from_raw(ptr, len, find(program, scratch, pattern)?) };
                     ins.found.push((k, Found::Tensor(Source::Apart(src.map_err(|e| e.operand(ins_name(k)))?))));
                 }
                 Ready::Table { k, whole, pattern, address, .. } => {
                     // SAFETY: see above.
-                    let whole = unsafe { Src::from_raw(ptr, len, find(program, run, whole)?) }?;
-                    let pattern = find(program, run, pattern)?;
+                    let whole = unsafe { Src::from_raw(ptr, len, find(program, scratch, whole)?) }?;
+                    let pattern = find(program, scratch, pattern)?;
                     ins.found.push((k, Found::Table(TableOf { whole, pattern, address })));
                 }
                 Ready::Dst { k, arena, whole, pattern, address } => {
-                    let whole = find(program, run, whole)?;
+                    let whole = find(program, scratch, whole)?;
                     if let Some((lo, hi)) = whole.extent() {
                         let own = (arena, lo, hi);
                         if written.iter().any(|w| meet(*w, own)) {
@@ -512,7 +512,7 @@ impl Cx<'_, '_> {
                     // SAFETY: see above; no other open output has a byte in this range.
                     let whole =
                         unsafe { Dst::from_raw(ptr, len, whole) }.map_err(|e| e.operand(format!("outs[{k}]")))?;
-                    let pattern = find(program, run, pattern)?;
+                    let pattern = find(program, scratch, pattern)?;
                     outs.found.push((k, TableOf { whole, pattern, address }));
                 }
             }
@@ -529,12 +529,12 @@ fn meet(a: Span, b: Span) -> bool {
     a.0 == b.0 && a.1 < b.2 && b.1 < a.2
 }
 
-fn find<'a>(program: &'a Program, run: &'a Run, kept: Kept) -> Result<&'a Pattern> {
+fn find<'a>(program: &'a Program, scratch: &'a Scratch, kept: Kept) -> Result<&'a Pattern> {
     let found = match kept {
         Kept::Static(at) => program.patterns.get(at as usize),
-        Kept::Dynamic(at) => run.dynamic.get(at).map(|d| &d.pattern),
-        Kept::Whole(k) => run.stage.get(k).and_then(|s| s.whole.as_ref()),
-        Kept::Base(k) => run.stage.get(k).and_then(|s| s.base.as_ref()),
+        Kept::Dynamic(at) => scratch.dynamic.get(at).map(|d| &d.pattern),
+        Kept::Whole(k) => scratch.stage.get(k).and_then(|s| s.whole.as_ref()),
+        Kept::Base(k) => scratch.stage.get(k).and_then(|s| s.base.as_ref()),
     };
     found.ok_or_else(|| Error::new(Code::B001, "an operand has lost its pattern"))
 }

@@ -22,7 +22,7 @@ impl Cx<'_, '_> {
             return execute(self);
         }
         let list = effects(self)?;
-        self.m.run.indexed.clear();
+        self.m.scratch.indexed.clear();
         self.watched(|watch, cx| watch.before(cx, &list));
         // The observer is back in its place, so that it sees instructions inside this one too.
         execute(self)?;
@@ -40,8 +40,8 @@ impl Cx<'_, '_> {
     /// Marks bytes selected by an index as initialised. Runs after the observers, which need the old marks.
     fn mark_indexed(&mut self) -> Result<()> {
         let (ins, outs) = (self.n_ins(), self.n_outs());
-        for k in 0..self.m.run.indexed.len() {
-            let Indexed { operand, lo, hi } = self.m.run.indexed[k];
+        for k in 0..self.m.scratch.indexed.len() {
+            let Indexed { operand, lo, hi } = self.m.scratch.indexed[k];
             if (ins..ins + outs).contains(&operand)
                 && let Some(location) = self.location(operand)?
                 && let Some(shadow) = &mut self.m.inits[self.m.places[location as usize].0.arena as usize].0

@@ -24,7 +24,8 @@ enum Store {
 #[derive(Component)]
 pub struct ArenaMem {
     len: usize,
-    fill: u8,
+    /// Repeats over never-written memory.
+    fill: [u8; 8],
     store: Store,
 }
 
@@ -35,12 +36,12 @@ impl ArenaMem {
             .ok()
             .filter(|l| *l < 1 << 46)
             .ok_or_else(|| Error::new(Code::J013, "a memory is larger than can be addressed").received(len))?;
-        Ok(ArenaMem { len, fill: UNWRITTEN, store: Store::Untouched })
+        Ok(ArenaMem { len, fill: [UNWRITTEN; 8], store: Store::Untouched })
     }
 
-    /// The same arena, of which never-written bytes hold `fill`.
+    /// The same arena, of which never-written memory holds `fill` over and over.
     #[must_use]
-    pub fn filled_with(self, fill: u8) -> Self {
+    pub fn filled_with(self, fill: [u8; 8]) -> Self {
         ArenaMem { fill, ..self }
     }
 
@@ -79,8 +80,7 @@ impl ArenaMem {
         }
         if matches!(self.store, Store::Untouched) {
             if self.len < LAZY_FROM {
-                self.store =
-                    Store::Whole(vec![u64::from_ne_bytes([self.fill; 8]); self.len.div_ceil(8)].into_boxed_slice());
+                self.store = Store::Whole(vec![u64::from_ne_bytes(self.fill); self.len.div_ceil(8)].into_boxed_slice());
                 return Ok(self.len as u64);
             }
             let map = MmapOptions::new()
@@ -103,7 +103,7 @@ impl ArenaMem {
                 *missing -= 1;
                 let from = page * PAGE;
                 let to = (from + PAGE).min(map.len());
-                map[from..to].fill(self.fill);
+                repeat(self.fill, from, &mut map[from..to]);
                 fresh += (to - from) as u64;
             }
         }
@@ -135,7 +135,7 @@ impl ArenaMem {
     /// Copies bytes out; never-written ones read as the fill byte.
     pub fn read(&self, at: usize, out: &mut [u8]) {
         match &self.store {
-            Store::Untouched => out.fill(self.fill),
+            Store::Untouched => repeat(self.fill, at, out),
             Store::Whole(b) => out.copy_from_slice(&bytemuck::cast_slice::<u64, u8>(b)[at..at + out.len()]),
             Store::Paged { map, filled, .. } => {
                 let mut done = 0;
@@ -144,7 +144,7 @@ impl ArenaMem {
                     let page = pos / PAGE;
                     let n = ((page + 1) * PAGE - pos).min(out.len() - done);
                     if filled[page / 64] & (1 << (page % 64)) == 0 {
-                        out[done..done + n].fill(self.fill);
+                        repeat(self.fill, pos, &mut out[done..done + n]);
                     } else {
                         out[done..done + n].copy_from_slice(&map[pos..pos + n]);
                     }
@@ -163,6 +163,18 @@ impl ArenaMem {
             Store::Paged { map, .. } => map[at..at + data.len()].copy_from_slice(data),
         }
         Ok(fresh)
+    }
+}
+
+/// Fills arena bytes from byte `at` on with a pattern that starts at byte 0.
+fn repeat(fill: [u8; 8], at: usize, out: &mut [u8]) {
+    if fill == [fill[0]; 8] {
+        return out.fill(fill[0]);
+    }
+    let mut turned = fill;
+    turned.rotate_left(at % 8);
+    for piece in out.chunks_mut(8) {
+        piece.copy_from_slice(&turned[..piece.len()]);
     }
 }
 

@@ -2,12 +2,14 @@
 
 pub mod accumulate;
 pub mod arena;
+pub mod fill;
 pub mod layout;
 pub mod overlap;
 pub mod shadow;
 pub mod tensor_map;
 
 pub use arena::{ArenaMem, UNWRITTEN};
+pub use fill::Fill;
 pub use layout::{LocationInfo, PlaceRules, resolve, resolve_open};
 pub use shadow::Shadow;
 pub use tensor_map::TensorMap;

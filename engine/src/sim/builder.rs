@@ -1,8 +1,7 @@
 //! Choices before a simulator is built.
 
-use super::Simulator;
 use crate::check::{Check, TraceSink};
-use crate::memory::TensorMap;
+use crate::memory::{Fill, TensorMap};
 use crate::target::Target;
 use crate::world::compile::Order;
 use crate::world::*;
@@ -28,7 +27,7 @@ pub struct Builder {
     pub(super) target: Option<Target>,
     pub(super) threads: Option<usize>,
     pub(super) order: Order,
-    pub(super) schedule: Schedule,
+    pub(super) schedule: IssueOrder,
     pub(super) mem_mode: MemMode,
     pub(super) profile: Profile,
     pub(super) limits: Limits,
@@ -44,7 +43,7 @@ pub struct Builder {
     pub(super) dumps: Vec<(String, String)>,
     pub(super) tensor_map: Option<TensorMap>,
     pub(super) external: Option<std::path::PathBuf>,
-    pub(super) fill: Option<u8>,
+    pub(super) fill: Fill,
 }
 
 impl Builder {
@@ -59,7 +58,7 @@ impl Builder {
     }
 
     /// The checks asked for, and the one that the profile makes a rule (ruling D14).
-    pub(super) fn all_checks(&self) -> Vec<Check> {
+    pub(crate) fn all_checks(&self) -> Vec<Check> {
         let mut checks = self.checks.clone();
         if self.profile.nan_write == NanWrite::Fault && !checks.contains(&Check::NanWrite) {
             checks.push(Check::NanWrite);
@@ -88,9 +87,9 @@ impl Builder {
         self
     }
 
-    /// Schedule.
+    /// Order of issue.
     #[must_use]
-    pub fn schedule(mut self, s: Schedule) -> Self {
+    pub fn schedule(mut self, s: IssueOrder) -> Self {
         self.schedule = s;
         self
     }
@@ -139,15 +138,15 @@ impl Builder {
         self
     }
 
-    /// What every byte of never-written memory holds; 0xFF, as in the reference, when not given.
+    /// What never-written memory holds; the byte 0xFF, as in the reference, when not given.
     #[must_use]
-    pub fn fill(mut self, byte: u8) -> Self {
-        self.fill = Some(byte);
+    pub fn fill(mut self, fill: impl Into<Fill>) -> Self {
+        self.fill = fill.into();
         self
     }
 
     /// Keeps the value of a tensor after the last execution of an instruction, or after execution N of `NAME#N`, see
-    /// [`Simulator::dumps`].
+    /// `Simulator::dumps`.
     #[must_use]
     pub fn dump(mut self, tensor: impl Into<String>, instruction: impl Into<String>) -> Self {
         self.dumps.push((tensor.into(), instruction.into()));
@@ -217,10 +216,5 @@ impl Builder {
     pub fn print_all(mut self, on: bool) -> Self {
         self.print_all = on;
         self
-    }
-
-    /// Builds the simulator.
-    pub fn build(self) -> Result<Simulator> {
-        Ok(Simulator { options: self, pool: None, core: None, tensors: Vec::new() })
     }
 }

@@ -1,123 +1,229 @@
-//! One simulated core: its world and its loop of ticks.
+//! One simulated core: its world, its tick, and what later pieces of the program continue from.
 
-use super::{Builder, RunSummary};
-use crate::check::{Hooks, verdict};
-use crate::control::advance::Flow;
-use crate::ir::table::OPCODES;
-use crate::ir::{MemoryType, Module, Storage, TensorKind};
-use crate::memory::Shadow;
+use super::{Builder, MemMode, RunSummary, TensorInfo};
+use crate::check::{Check, Hooks, verdict};
+use crate::control::state::{leftovers, start};
+use crate::ir::{Block, MemoryType, Module, Storage};
+use crate::systems::{self, Calls};
 use crate::target::Target;
 use crate::world::compile::Compiler;
+use crate::world::placement::Layout;
+use crate::world::spawn::{spawn_core, spawn_new};
 use crate::world::*;
-use crate::{Code, Error, Result};
-use bevy_ecs::prelude::{Schedule as EcsSchedule, World};
+use crate::{Code, Error, Place, Result};
+use bevy_ecs::prelude::{IntoSystem, Schedule, World};
+use hashbrown::HashMap;
 use std::time::Instant;
+
 /// How far a core got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// One tick ran.
     Ran,
-    /// It waits for another core.
+    /// It waits for another core, or for nothing that can come.
     Blocked,
     /// Nothing is left to do.
     Finished,
 }
 
-/// One simulated core: its world, its schedule, and what later pieces of the program continue from.
-pub(super) struct Core {
-    pub(super) world: World,
-    pub(super) tick: EcsSchedule,
-    pub(super) compiler: Compiler,
-    pub(super) target: Target,
-    pub(super) physical: bool,
+/// One simulated core. [`crate::Cores`] drives it.
+pub struct Core {
+    pub(crate) world: World,
+    tick: Schedule,
+    /// Compiles pieces of BIR that are appended.
+    compiler: Option<Compiler>,
+    physical: bool,
+    pub(super) tensors: Vec<TensorInfo>,
+    pub(super) names: HashMap<String, u32>,
 }
 
 impl Core {
-    pub(super) fn run(&mut self) -> Result<()> {
-        while self.step()? == Progress::Ran {}
+    /// A core with a program.
+    pub(crate) fn load(options: &Builder, module: &Module) -> Result<Core> {
+        crate::ir::validate::check(module)?;
+        let placed = options.tensor_map.as_ref().map(|m| m.apply(module)).transpose()?;
+        let module = placed.as_ref().unwrap_or(module);
+        let target = match options.target {
+            Some(t) => t,
+            None => Target::of(module.arch)?,
+        };
+        let physical = match options.mem_mode {
+            MemMode::Symbolic => false,
+            MemMode::Physical => true,
+            MemMode::Auto => all_allocated(module),
+        };
+        let layout = Layout { strict: options.strict, ..Layout::new(target.sizes(), physical, options.rules()) };
+        let (compiler, program) = Compiler::new(module, layout, options.order)?;
+        let mut core = Core::new(options, target, program);
+        (core.compiler, core.physical) = (Some(compiler), physical);
+        core.grow()?;
+        core.watch(options)?;
+        Ok(core)
+    }
+
+    /// A core with a program whose rows, locations and arenas have no entities yet.
+    pub(crate) fn new(options: &Builder, target: Target, program: Program) -> Core {
+        let settings = Settings {
+            profile: options.rules(),
+            // Ticks are part of a trace, so it needs the order that has one instruction in each.
+            schedule: match options.schedule {
+                IssueOrder::Window if options.trace.is_some() => IssueOrder::Reference,
+                s => s,
+            },
+            limits: options.limits.clone(),
+            seed: options.seed.unwrap_or(42),
+            core: options.core,
+            cores: options.cores.unwrap_or(1),
+            target,
+            unsupported_is_error: options.unsupported_is_error,
+            print_all: options.print_all,
+            strict: options.strict,
+            tables: options.tables.clone(),
+            track_init: options.checks.contains(&Check::Uninit),
+            external: options.external.clone(),
+            fill: options.fill,
+        };
+        let random = match options.schedule {
+            IssueOrder::Seeded(s) => s,
+            _ => 0,
+        };
+        let mut world = World::new();
+        world.insert_resource(settings);
+        world.insert_resource(program);
+        world.init_resource::<Bindings>();
+        world.init_resource::<Due>();
+        world.init_resource::<Stats>();
+        world.init_resource::<Findings>();
+        world.init_resource::<Mail>();
+        world.init_resource::<Scratch>();
+        world.init_resource::<HostRng>();
+        world.init_resource::<Prints>();
+        world.insert_resource(IssueList { random, ..IssueList::default() });
+        world.insert_resource(Calls::default());
+        world.init_resource::<Post>();
+        world.insert_resource(ProgramCounter::default());
+        spawn_core(&mut world);
+        Core {
+            world,
+            tick: systems::tick(),
+            compiler: None,
+            physical: false,
+            tensors: Vec::new(),
+            names: HashMap::new(),
+        }
+    }
+
+    /// Adds systems that run after the five stages of a tick.
+    pub(crate) fn extend_tick(&mut self, add: impl FnOnce(&mut Schedule)) {
+        add(&mut self.tick);
+    }
+
+    /// Appends a block to the entry function, with the storage it declares.
+    pub(crate) fn append(&mut self, storages: &[Storage], block: &Block) -> Result<()> {
+        crate::ir::validate::check_piece(storages, block)?;
+        let compiler = self.compiler.as_mut().ok_or_else(no_compiler)?;
+        compiler.append(&mut self.world.resource_mut::<Program>(), storages, block)?;
+        self.grow()
+    }
+
+    /// Gives entities to what the program has grown by.
+    fn grow(&mut self) -> Result<()> {
+        let compiler = self.compiler.as_ref().ok_or_else(no_compiler)?;
+        spawn_new(&mut self.world, &compiler.layout)?;
+        let program = self.world.resource::<Program>();
+        let sets = program.sets.len() as u32;
+        let known = self.tensors.len();
+        for (meta, place) in program.locations.iter().zip(&compiler.layout.placements).skip(known) {
+            let set = &program.sets[meta.set as usize];
+            self.names.entry(meta.name.to_string()).or_insert(self.tensors.len() as u32);
+            self.tensors.push(TensorInfo {
+                name: meta.name.to_string(),
+                set: set.name.to_string(),
+                kind: meta.kind,
+                ty: meta.ty,
+                dtype: meta.dtype,
+                // One of several locations holds one block of the tensor.
+                shape: match &set.locations {
+                    several if several.len() > 1 => {
+                        meta.shape[compiler.block_dims(meta.set).min(meta.shape.len())..].to_vec()
+                    }
+                    _ => meta.shape.to_vec(),
+                },
+                bytes: place.bytes(),
+                shared: meta.shared,
+                file: meta.file.to_string(),
+            });
+        }
+        let mut bindings = self.world.resource_mut::<Bindings>();
+        let known = bindings.0.len() as u32;
+        bindings.0.extend(known..sets);
         Ok(())
     }
 
-    pub(super) fn step(&mut self) -> Result<Progress> {
-        if !self.world.resource::<ProgramCounter>().started || self.world.resource::<ProgramCounter>().finished {
-            self.flow(|f| f.start())?;
+    /// Runs one tick.
+    pub(crate) fn step(&mut self) -> Result<Progress> {
+        let pc = self.world.resource::<ProgramCounter>();
+        if !pc.started || pc.finished {
+            self.ask(start)??;
             if self.world.resource::<ProgramCounter>().finished {
-                return self.finish();
+                return Ok(Progress::Finished);
             }
         }
         self.tick.run(&mut self.world);
-        let run = self.world.resource::<Run>();
-        if let Some(e) = &run.fault {
+        if let Some(e) = &self.world.resource::<Findings>().fault {
             return Err(e.clone());
         }
         self.check_limits()?;
-        if self.world.resource::<ProgramCounter>().finished {
-            return self.finish();
-        }
         let pc = self.world.resource::<ProgramCounter>();
+        if pc.finished {
+            return Ok(Progress::Finished);
+        }
         let blocked = (pc.stuck || pc.meeting.is_some()) && self.world.resource::<IssueList>().rows.is_empty();
         Ok(if blocked { Progress::Blocked } else { Progress::Ran })
     }
 
-    pub(super) fn finish(&mut self) -> Result<Progress> {
-        self.flow(|f| f.leftover_semaphores())?;
+    /// Runs until the core waits or nothing is left to do.
+    pub(crate) fn run(&mut self) -> Result<Progress> {
+        loop {
+            match self.step()? {
+                Progress::Ran => {}
+                other => return Ok(other),
+            }
+        }
+    }
+
+    /// What is looked at when the program has ended: semaphores left over, and what the checkers found.
+    pub(crate) fn conclude(&mut self) -> Result<()> {
+        self.ask(leftovers)??;
         let world = &mut self.world;
-        let Some(mut hooks) = world.remove_resource::<Hooks>() else { return Ok(Progress::Finished) };
+        let Some(mut hooks) = world.remove_resource::<Hooks>() else { return Ok(()) };
         let mut found = Vec::new();
         let mut query = world.query::<&Placement>();
         let places: Vec<&Placement> = query.iter(world).collect();
         hooks.finish(world.resource::<Program>(), &places, &mut found);
         world.insert_resource(hooks);
-        let mut run = world.resource_mut::<Run>();
-        found.into_iter().for_each(|d| run.note(d));
-        match verdict(world.resource::<Program>(), &world.resource::<Run>().diagnostics) {
-            Some(e) => Err(e),
-            None => Ok(Progress::Finished),
-        }
+        let mut findings = world.resource_mut::<Findings>();
+        found.into_iter().for_each(|d| findings.note(d));
+        verdict(world.resource::<Program>(), &world.resource::<Findings>().diagnostics).map_or(Ok(()), Err)
     }
 
-    /// What is said about every run: outputs that nothing wrote, inputs that an instruction changed.
-    pub(super) fn standing_remarks(&mut self) -> Vec<Diagnostic> {
-        let world = &mut self.world;
-        let mut query = world.query::<&LocationState>();
-        let states: Vec<LocationState> = query.iter(world).copied().collect();
-        let program = world.resource::<Program>();
-        let mut out = Vec::new();
-        // With several cores, one may write what another declares, so the driver of the cores decides. An aborted run is
-        // not expected to have written its outputs.
-        if world.resource::<Settings>().cores > 1 || !world.resource::<ProgramCounter>().finished {
-            return out;
-        }
-        for (meta, state) in program.locations.iter().zip(states) {
-            let own = self.compiler.scopes[0].sets.values().any(|s| *s == meta.set);
-            let is_input = meta.kind.is_input() || meta.kind == TensorKind::Const;
-            let (code, message, payload) = match state.written {
-                false if own && meta.kind.is_output() => {
-                    ("output-never-written", format!("output {} was never written", meta.name), None)
-                }
-                true if own && is_input && !meta.kind.is_output() && !meta.aliased => {
-                    let by = program.insts.get(state.first_writer as usize).map_or("?", |i| &i.name);
-                    let text = format!("input {} was modified, first by {by}", meta.name);
-                    ("input-modified", text, Some(state.first_writer))
-                }
-                _ => continue,
-            };
-            out.push(Diagnostic { class: "warning", code, message, payload, tensor: Some(meta.name.to_string()) });
-        }
-        out
+    /// The program has run to its end.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.world.resource::<ProgramCounter>().finished
     }
 
-    pub(super) fn check_limits(&self) -> Result<()> {
+    fn check_limits(&self) -> Result<()> {
         let settings = self.world.resource::<Settings>();
-        let run = self.world.resource::<Run>();
+        let stats = self.world.resource::<Stats>();
         let pc = self.world.resource::<ProgramCounter>();
         let limits = &settings.limits;
         let place = |e: Error| {
             let program = self.world.resource::<Program>();
-            e.at(|p| p.block = program.blocks.get(pc.block as usize).map(|b| b.name.to_string()))
+            let block = program.blocks.get(pc.block as usize).filter(|b| !b.name.is_empty());
+            e.at(|p| p.block = block.map(|b| b.name.to_string()))
         };
         if let Some(max) = limits.max_instructions
-            && run.stats.instructions.saturating_add(pc.steps) > max
+            && stats.instructions.saturating_add(pc.steps) > max
         {
             return Err(place(
                 Error::new(Code::S009, "the run executes more instructions and loop trips than allowed")
@@ -128,9 +234,9 @@ impl Core {
             return Err(place(Error::new(Code::S009, "the run was interrupted")));
         }
         // Looking at the clock costs as much as a small tick.
-        if run.stats.ticks.is_multiple_of(64) {
+        if stats.ticks.is_multiple_of(64) {
             if let Some(p) = &limits.progress {
-                p.store(run.stats.instructions, std::sync::atomic::Ordering::Relaxed);
+                p.store(stats.instructions, std::sync::atomic::Ordering::Relaxed);
             }
             if limits.deadline.is_some_and(|d| Instant::now() >= d) {
                 return Err(place(Error::new(Code::S009, "the run takes longer than --timeout allows")));
@@ -139,105 +245,51 @@ impl Core {
         Ok(())
     }
 
-    /// Runs `f` on the control state outside a tick.
-    pub(super) fn flow(&mut self, f: impl FnOnce(&mut Flow) -> Result<()>) -> Result<()> {
-        let world = &mut self.world;
-        let mut engines = world.query::<(&Cursor, &Status, &RegisterFile)>();
-        let mut state: Vec<(Cursor, Status, RegisterFile)> =
-            engines.iter(world).map(|(c, s, r)| (*c, *s, r.clone())).collect();
-        let (mut cursors, mut status): (Vec<_>, Vec<_>) = state.iter().map(|(c, s, _)| (*c, *s)).unzip();
-        let mut registers: Vec<RegisterFile> = state.drain(..).map(|(_, _, r)| r).collect();
-        let mut induction: Vec<Induction> = world.query::<&Induction>().iter(world).copied().collect();
-        let mut semaphores: Vec<SemValue> = world.query::<&SemValue>().iter(world).copied().collect();
-        let mut touched: Vec<Touched> = world.query::<&Touched>().iter(world).copied().collect();
-        let mut events: Vec<EventBit> = world.query::<&EventBit>().iter(world).copied().collect();
-        let mut publish = Vec::new();
-        let mut pc = world.remove_resource::<ProgramCounter>().unwrap_or_default();
-        let mut run = world.remove_resource::<Run>().unwrap_or_default();
-        let outcome = f(&mut Flow {
-            program: world.resource::<Program>(),
-            settings: world.resource::<Settings>(),
-            pc: &mut pc,
-            cursors: &mut cursors[..QUEUES],
-            status: &mut status[..QUEUES],
-            registers: &mut registers,
-            induction: &mut induction,
-            semaphores: &mut semaphores,
-            touched: &mut touched,
-            events: &mut events,
-            run: &mut run,
-            publish: &mut publish,
-        });
-        world.insert_resource(pc);
-        world.insert_resource(run);
-        for (k, (mut c, mut s, mut r)) in
-            world.query::<(&mut Cursor, &mut Status, &mut RegisterFile)>().iter_mut(world).enumerate()
-        {
-            (*c, *s) = (cursors[k], status[k]);
-            *r = std::mem::take(&mut registers[k]);
-        }
-        for (mut i, v) in world.query::<&mut Induction>().iter_mut(world).zip(induction) {
-            *i = v;
-        }
-        outcome
+    /// Runs a system between ticks.
+    pub(crate) fn ask<M, R: 'static>(&mut self, system: impl IntoSystem<(), R, M> + 'static) -> Result<R> {
+        self.world.run_system_cached(system).map_err(|e| Error::new(Code::B001, format!("a system cannot run: {e}")))
     }
 
-    pub(super) fn summary(&mut self, wall: std::time::Duration) -> RunSummary {
-        let standing = self.standing_remarks();
+    /// Counters and remarks so far: also after a fault.
+    pub(crate) fn summary(&self, wall: std::time::Duration) -> RunSummary {
         let program = self.world.resource::<Program>();
-        let synced = program.blocks.iter().filter(|b| b.by_sync).count();
-        let order = match synced {
-            0 => "program",
-            n if n == program.blocks.len() => "sync",
-            _ => "mixed",
-        };
-        let run = self.world.resource::<Run>();
-        debug_assert_eq!(run.stats.per_opcode.len(), OPCODES);
+        let (any, all) = (program.blocks.iter().any(|b| b.by_sync), program.blocks.iter().all(|b| b.by_sync));
         RunSummary {
-            stats: run.stats.clone(),
-            diagnostics: run.diagnostics.iter().cloned().chain(standing).collect(),
-            order,
+            stats: self.world.resource::<Stats>().clone(),
+            diagnostics: self.world.resource::<Findings>().diagnostics.clone(),
+            order: match (any, all) {
+                (true, true) => "sync",
+                (true, false) => "mixed",
+                _ => "program",
+            },
             physical: self.physical,
-            target: self.target,
+            target: self.world.resource::<Settings>().target,
             wall,
-            prints: run.prints.clone(),
+            prints: self.world.resource::<Prints>().0.clone(),
         }
+    }
+
+    /// Function, block, instruction and source of a remark.
+    pub fn place_of(&self, d: &Diagnostic) -> Place {
+        let row = d.row.map(|row| self.world.resource::<Program>().locate(Error::new(Code::B001, ""), row));
+        match (&d.place, row) {
+            (Some(place), _) => (**place).clone(),
+            (None, Some(e)) => e.place().clone(),
+            (None, None) => Place::default(),
+        }
+    }
+
+    /// Physical memory is in use.
+    pub(super) fn is_physical(&self) -> bool {
+        self.physical
     }
 }
 
-pub(super) fn started<'a>(pool: &'a mut Option<rayon::ThreadPool>, options: &Builder) -> Result<&'a rayon::ThreadPool> {
-    Ok(match pool {
-        Some(p) => p,
-        None => pool.insert(options.pool()?),
-    })
+fn no_compiler() -> Error {
+    Error::new(Code::B001, "the core was not loaded from a module")
 }
 
-pub(super) type SyncBanks = (Vec<SemValue>, Vec<Touched>, Vec<Peak>, Vec<EventBit>, Vec<EventTouched>);
-
-/// Copies of the sync banks.
-pub(super) fn sync_banks(world: &mut World) -> SyncBanks {
-    (
-        world.query::<&SemValue>().iter(world).copied().collect(),
-        world.query::<&Touched>().iter(world).copied().collect(),
-        world.query::<&Peak>().iter(world).copied().collect(),
-        world.query::<&EventBit>().iter(world).copied().collect(),
-        world.query::<&EventTouched>().iter(world).copied().collect(),
-    )
-}
-
-pub(super) fn not_loaded() -> Error {
-    Error::new(Code::F008, "no program is loaded").advice("call Simulator::load first")
-}
-
-/// The component of the n-th entity of a kind; entities of a kind are one table in spawn order.
-pub(super) fn nth<C: bevy_ecs::component::Component<Mutability = bevy_ecs::component::Mutable>>(
-    world: &mut World,
-    n: usize,
-) -> Option<&mut C> {
-    world.query::<&mut C>().iter_mut(world).nth(n).map(bevy_ecs::change_detection::Mut::into_inner)
-}
-
-pub(super) fn all_allocated(module: &Module) -> bool {
+fn all_allocated(module: &Module) -> bool {
     let sets = module.functions.iter().chain(&module.nki_functions).flat_map(|f| &f.allocations);
     let mut any = false;
     for s in sets {
@@ -254,6 +306,37 @@ pub(super) fn all_allocated(module: &Module) -> bool {
     any
 }
 
-pub(super) fn mark_rows(shadow: &mut Shadow, place: &crate::memory::LocationInfo, n: usize) {
-    place.for_rows(n, |at, range| shadow.set_run(at, at + range.len(), true));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::advance::Flow;
+    use crate::control::state::ControlState;
+
+    /// Copies that were handed to control between ticks once lost what it wrote to semaphores and events.
+    #[test]
+    fn what_control_writes_between_ticks_stays() {
+        let mut core = Core::new(&Builder::default(), Target::Trn2, Program::default());
+        let write = |mut control: ControlState| {
+            control.with(|flow: &mut Flow| {
+                flow.banks.semaphores[9] = SemValue(5);
+                flow.banks.touched[9] = Touched(true);
+                flow.banks.events[3] = EventBit(true);
+                flow.registers[2].physical = vec![7];
+                flow.status[1] = Status::Joining;
+                flow.bindings.0 = vec![4];
+            });
+        };
+        core.ask(write).unwrap();
+        let world = &mut core.world;
+        let mut semaphores = world.query::<(&SemValue, &Touched)>();
+        assert_eq!(semaphores.iter(world).nth(9), Some((&SemValue(5), &Touched(true))));
+        assert_eq!(world.query::<&EventBit>().iter(world).nth(3), Some(&EventBit(true)));
+        let mut engines = world.query::<(&Status, &RegisterFile)>();
+        assert_eq!(engines.iter(world).nth(2).unwrap().1.physical, [7]);
+        assert_eq!(engines.iter(world).nth(1).unwrap().0, &Status::Joining);
+        assert_eq!(world.resource::<Bindings>().0, [4]);
+        let left = core.ask(leftovers).unwrap();
+        assert!(left.is_ok());
+        assert_eq!(core.world.resource::<Findings>().diagnostics[0].code, Remark::SemaphoreLeft);
+    }
 }

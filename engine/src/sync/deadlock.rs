@@ -13,6 +13,8 @@ const NAMED: usize = 3;
 pub struct Standing<'a> {
     /// Program.
     pub program: &'a Program,
+    /// Waits and updates of its rows.
+    pub syncs: &'a [SyncSet],
     /// Program counter.
     pub pc: &'a ProgramCounter,
     /// Cursors of the engines.
@@ -126,7 +128,8 @@ impl Standing<'_> {
         if !matches!(inst.control, Control::None) {
             return None;
         }
-        let own = self.program.updates_of(&inst.sync).iter().chain(self.program.seconds_of(&inst.sync));
+        let sync = &self.syncs[row as usize];
+        let own = self.program.updates_of(sync).iter().chain(self.program.seconds_of(sync));
         own.filter(|u| u.kind == w.kind && u.id == w.id)
             .map(|u| match u.mode {
                 UpdateMode::SemAddImm => Some(u64::from(u.value)),
@@ -142,7 +145,7 @@ impl Standing<'_> {
         }
         out.push_str("; it was set before");
         let takers = (0..self.program.insts.len() as u32).filter(|r| *r != row).filter(|r| {
-            let waits = self.program.waits_of(&self.program.insts[*r as usize].sync);
+            let waits = self.program.waits_of(&self.syncs[*r as usize]);
             waits.iter().any(|o| o.kind == SyncKind::Event && o.id == w.id)
         });
         let takers: Vec<(u32, At)> = takers.map(|r| (r, At::Ran)).collect();
@@ -193,7 +196,7 @@ impl Standing<'_> {
             let w = &self.program.waits[*wait as usize];
             waiting.iter().position(|(engine, _, _)| {
                 let Some(q) = Engine::QUEUES.iter().position(|e| e == engine) else { return false };
-                (self.cursors[q].next..self.cursors[q].end).any(|r| raises(self.program, r, w, self.core))
+                (self.cursors[q].next..self.cursors[q].end).any(|r| raises(self, r, w))
             })
         };
         for start in 0..waiting.len() {

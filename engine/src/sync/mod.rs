@@ -1,20 +1,14 @@
 //! Semaphores and events: the two banks of a core (`machine.md` 5).
 
+pub(crate) mod bank;
 pub mod deadlock;
 mod producers;
 
-use crate::ir::{SyncKind, UpdateMode};
-use crate::world::{EventBit, EventTouched, Peak, Program, SemValue, SyncSet, Touched, Update};
-use crate::{Code, Error, Result};
+pub(crate) use bank::SyncBank;
 
-/// An update for the bank of another core.
-#[derive(Clone, Copy, Debug)]
-pub struct RemoteUpdate {
-    /// Core.
-    pub core: u32,
-    /// What to do there.
-    pub update: Update,
-}
+use crate::ir::{SyncKind, UpdateMode};
+use crate::world::{EventBit, EventTouched, Parcel, Peak, Post, Program, SemValue, SyncSet, Touched, Update};
+use crate::{Code, Error, Result};
 
 /// Both banks, as slices of components.
 pub struct Banks<'a> {
@@ -28,25 +22,27 @@ pub struct Banks<'a> {
     pub events: &'a mut [EventBit],
     /// Which were set.
     pub event_touched: &'a mut [EventTouched],
+    /// Updates for other cores.
+    pub post: &'a mut Post,
     /// Id of this core.
     pub core: u32,
 }
 
 impl Banks<'_> {
-    /// Applies the updates of an instruction; remote ones go to the outbox.
-    pub fn publish(&mut self, program: &Program, s: &SyncSet, outbox: &mut Vec<RemoteUpdate>) -> Result<()> {
-        self.publish_list(program.updates_of(s), outbox)
+    /// Applies the updates of an instruction; remote ones go by post.
+    pub fn publish(&mut self, program: &Program, s: &SyncSet) -> Result<()> {
+        self.publish_list(program.updates_of(s))
     }
 
     /// Applies the second updates of a barrier.
-    pub fn publish_seconds(&mut self, program: &Program, s: &SyncSet, outbox: &mut Vec<RemoteUpdate>) -> Result<()> {
-        self.publish_list(program.seconds_of(s), outbox)
+    pub fn publish_seconds(&mut self, program: &Program, s: &SyncSet) -> Result<()> {
+        self.publish_list(program.seconds_of(s))
     }
 
-    fn publish_list(&mut self, list: &[Update], outbox: &mut Vec<RemoteUpdate>) -> Result<()> {
+    fn publish_list(&mut self, list: &[Update]) -> Result<()> {
         for u in list {
             match u.target_core {
-                Some(core) if core != self.core => outbox.push(RemoteUpdate { core, update: *u }),
+                Some(core) if core != self.core => self.post.send(core, Parcel::Update(*u)),
                 _ => self.apply(u)?,
             }
         }

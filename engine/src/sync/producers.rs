@@ -29,8 +29,7 @@ impl At {
 /// Rows that could satisfy a wait; those that are still to come first.
 pub fn producers(s: &Standing, w: &Wait) -> Vec<(u32, At)> {
     let rows = 0..s.program.insts.len() as u32;
-    let mut found: Vec<(u32, At)> =
-        rows.filter(|r| raises(s.program, *r, w, s.core)).map(|r| (r, place(s, r))).collect();
+    let mut found: Vec<(u32, At)> = rows.filter(|r| raises(s, *r, w)).map(|r| (r, place(s, r))).collect();
     // In list order among those of one kind.
     let rank = |at: At| match at {
         At::Head => 0,
@@ -51,19 +50,20 @@ pub fn lowering(s: &Standing, id: u32) -> Vec<(u32, At)> {
             && matches!(u.mode, UpdateMode::SemSubImm | UpdateMode::SemDec | UpdateMode::SemWrImm)
     };
     let rows = (0..s.program.insts.len() as u32).filter(|r| {
-        let i = &s.program.insts[*r as usize];
+        let (i, sync) = (&s.program.insts[*r as usize], &s.syncs[*r as usize]);
         let cleared = matches!(&i.control, Control::Rewind { clear, .. } if clear.contains(&id));
         cleared
             || i.opcode == Opcode::Return
-            || s.program.updates_of(&i.sync).iter().chain(s.program.seconds_of(&i.sync)).any(lowers)
+            || s.program.updates_of(sync).iter().chain(s.program.seconds_of(sync)).any(lowers)
     });
     rows.map(|r| (r, place(s, r))).filter(|(_, at)| !at.is_to_come()).collect()
 }
 
 /// Whether a row, or a DMABlock that it fires, helps to satisfy a wait on this core.
-pub fn raises(program: &Program, row: u32, w: &Wait, core: u32) -> bool {
+pub fn raises(s: &Standing, row: u32, w: &Wait) -> bool {
+    let (program, core) = (s.program, s.core);
     let by = |payload: u32| {
-        let sync = &program.insts[payload as usize].sync;
+        let sync = &s.syncs[payload as usize];
         program.updates_of(sync).iter().chain(program.seconds_of(sync)).any(|u| {
             u.kind == w.kind
                 && u.id == w.id

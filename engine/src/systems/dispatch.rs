@@ -3,10 +3,9 @@
 //! Operands with a static address were resolved when the program was loaded; those that depend on registers or loop
 //! axes are resolved by the memory stage right before the call, because an earlier call of the same list may write them.
 
-use super::slice;
 use crate::exec::{Execute, kernel};
 use crate::ir::Opcode;
-use crate::world::{IssueList, Op};
+use crate::world::{IssueList, Program};
 use bevy_ecs::prelude::*;
 
 /// What happens for one issued row.
@@ -20,11 +19,10 @@ pub struct Call {
     pub execute: Option<Execute>,
 }
 
-pub(super) fn dispatch(issue: Res<IssueList>, mut calls: ResMut<Calls>, rows: Query<&Op>) {
+pub(super) fn dispatch(issue: Res<IssueList>, mut calls: ResMut<Calls>, program: Res<Program>) {
     calls.0.clear();
-    let ops = slice!(rows);
     calls.0.extend(issue.rows.iter().map(|row| {
-        let opcode = ops[*row as usize].opcode;
+        let opcode = program.insts[*row as usize].opcode;
         Call { row: *row, opcode, execute: kernel(opcode) }
     }));
 }

@@ -1,9 +1,9 @@
 //! The components an instruction may touch, as one system parameter.
 
-use super::{column, slice, table};
 use crate::check::Hooks;
 use crate::exec::{Machine, Watch};
 use crate::memory::ArenaMem;
+use crate::world::columns::{column, slice, table};
 use crate::world::*;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
@@ -16,7 +16,15 @@ type ArenaState = (&'static mut ArenaMem, &'static mut InitShadow, &'static mut 
 pub(crate) struct MachineParam<'w, 's> {
     program: Res<'w, Program>,
     settings: Res<'w, Settings>,
-    run: ResMut<'w, Run>,
+    rows: Query<'w, 's, &'static SyncSet>,
+    bindings: Res<'w, Bindings>,
+    stats: ResMut<'w, Stats>,
+    findings: ResMut<'w, Findings>,
+    mail: ResMut<'w, Mail>,
+    post: ResMut<'w, Post>,
+    scratch: ResMut<'w, Scratch>,
+    host_rng: ResMut<'w, HostRng>,
+    prints: ResMut<'w, Prints>,
     hooks: Option<ResMut<'w, Hooks>>,
     arenas: Query<'w, 's, ArenaState>,
     locations: Query<'w, 's, (&'static Placement, &'static mut LocationState)>,
@@ -42,6 +50,7 @@ impl MachineParam<'_, '_> {
         let mut triggers = table!(self.triggers);
         Some(f(&mut Machine {
             program: &self.program,
+            syncs: slice!(self.rows),
             arenas: mem,
             inits,
             accums,
@@ -53,7 +62,14 @@ impl MachineParam<'_, '_> {
             induction: slice!(self.axes),
             fires: column!(triggers),
             settings: &self.settings,
-            run: &mut self.run,
+            bindings: &self.bindings,
+            stats: &mut self.stats,
+            findings: &mut self.findings,
+            mail: &mut self.mail,
+            post: &mut self.post,
+            scratch: &mut self.scratch,
+            host_rng: &mut self.host_rng,
+            prints: &mut self.prints,
             watch: self.hooks.as_deref_mut().map(|h| -> &mut (dyn Watch + 'static) { h }),
         }))
     }

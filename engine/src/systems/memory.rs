@@ -29,10 +29,10 @@ fn execute_all<const OBSERVED: bool>(m: &mut Machine, calls: &mut Vec<Call>) -> 
             None => note_unmodelled::<OBSERVED>(m, call.row),
         };
         if let Err(e) = outcome {
-            m.run.fault = Some(m.program.locate(e, call.row));
+            m.findings.fault = Some(m.program.locate(e, call.row));
             break;
         }
-        m.run.count(call.opcode);
+        m.stats.count(call.opcode);
         done += 1;
     }
     done
@@ -81,14 +81,9 @@ fn note_unmodelled<const OBSERVED: bool>(m: &mut Machine, row: u32) -> Result<()
     match inst.opcode.row().class {
         RouteClass::NoOp | RouteClass::ControlFlow => Ok(()),
         RouteClass::Skipped if !m.settings.unsupported_is_error => {
-            m.run.stats.skipped[inst.opcode.ordinal() as usize] += 1;
-            m.run.note(Diagnostic {
-                class: "warning",
-                code: "skipped",
-                message: format!("{} is skipped, as the reference simulator does", inst.opcode),
-                payload: Some(row),
-                tensor: None,
-            });
+            m.stats.skipped[inst.opcode.ordinal() as usize] += 1;
+            let message = format!("{} is skipped, as the reference simulator does", inst.opcode);
+            m.findings.note(Diagnostic::warning(Remark::Skipped, message).at(row));
             Ok(())
         }
         _ if !matches!(inst.control, Control::None) => Ok(()),

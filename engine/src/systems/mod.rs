@@ -13,38 +13,16 @@ use bevy_ecs::schedule::SingleThreadedExecutor;
 pub use dispatch::{Call, Calls};
 pub(crate) use machine::MachineParam;
 pub(crate) use memory::read_inputs;
-pub use update::Outbox;
+
+/// The five stages; systems that a kind of run adds are ordered after them.
+#[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stages;
 
 /// The schedule of one tick.
 pub fn tick() -> Schedule {
     let mut schedule = Schedule::default();
     schedule.set_executor(SingleThreadedExecutor::new());
-    schedule.add_systems((select::select, wait::wait, dispatch::dispatch, memory::memory, update::update).chain());
+    let stages = (select::select, wait::wait, dispatch::dispatch, memory::memory, update::update);
+    schedule.add_systems(stages.chain().in_set(Stages));
     schedule
 }
-
-/// The one slice of a component that all entities of a kind share; they are one archetype.
-macro_rules! slice {
-    ($query:expr) => {
-        $query.contiguous_iter().ok().and_then(|mut i| i.next()).unwrap_or_default()
-    };
-}
-
-/// The one table of a component that is written, as an optional column; `column!` turns it into a slice.
-macro_rules! table {
-    ($query:expr) => {
-        $query.contiguous_iter_mut().ok().and_then(|mut i| i.next())
-    };
-}
-
-/// The mutable slice of a column, without change detection.
-macro_rules! column {
-    ($table:expr) => {
-        match &mut $table {
-            Some(s) => s.bypass_change_detection(),
-            None => &mut [],
-        }
-    };
-}
-
-pub(crate) use {column, slice, table};

@@ -1,8 +1,8 @@
 //! Stage 1: polls engine heads in order and takes what is runnable.
 
-use super::{slice, table};
-use crate::ir::{SyncKind, Trait, UpdateMode, WaitMode};
-use crate::world::{Schedule, *};
+use crate::ir::{SyncKind, UpdateMode, WaitMode};
+use crate::world::columns::{slice, table};
+use crate::world::{IssueOrder, *};
 use bevy_ecs::prelude::*;
 
 /// Rows issued in one tick at most.
@@ -13,10 +13,10 @@ const WINDOW: usize = 1024;
 pub(super) fn select(
     program: Res<Program>,
     settings: Res<Settings>,
-    run: Res<Run>,
+    findings: Res<Findings>,
     mut pc: ResMut<ProgramCounter>,
     mut issue: ResMut<IssueList>,
-    rows: Query<(&SyncSet, &Op)>,
+    rows: Query<&SyncSet>,
     mut engines: Query<(&mut Cursor, &mut Status)>,
     registers: Query<&RegisterFile>,
     semaphores: Query<&SemValue>,
@@ -27,19 +27,18 @@ pub(super) fn select(
     pc.join_issued = false;
     pc.stuck = false;
     pc.meeting = None;
-    if run.fault.is_some() || pc.finished || pc.idle_body {
+    if findings.fault.is_some() || pc.finished || pc.idle_body {
         return;
     }
     let values = slice!(semaphores);
     issue.pending.clear();
     issue.pending.extend(values.iter().map(|s| s.0));
-    let Some((syncs, ops)) = rows.contiguous_iter().ok().and_then(|mut i| i.next()) else { return };
+    let syncs = slice!(rows);
     let Some((mut cursors, mut status)) = table!(engines) else { return };
     let plan = &program.blocks[pc.block as usize];
     let mut poll = Poll {
         program: &program,
         syncs,
-        ops,
         registers: slice!(registers),
         events: slice!(events),
         by_sync: plan.by_sync,
@@ -51,9 +50,9 @@ pub(super) fn select(
         status: &mut status.bypass_change_detection()[..QUEUES],
     };
     let started = match settings.schedule {
-        Schedule::Window => poll.window(),
-        Schedule::Reference => poll.one_in_turn(),
-        Schedule::Seeded(_) => poll.one_at_random(),
+        IssueOrder::Window => poll.window(),
+        IssueOrder::Reference => poll.one_in_turn(),
+        IssueOrder::Seeded(_) => poll.one_at_random(),
     };
     pc.granted = poll.granted;
     if started {
@@ -89,7 +88,6 @@ pub(super) fn select(
 struct Poll<'a> {
     program: &'a Program,
     syncs: &'a [SyncSet],
-    ops: &'a [Op],
     registers: &'a [RegisterFile],
     events: &'a [EventBit],
     by_sync: bool,
@@ -145,7 +143,7 @@ impl Poll<'_> {
             self.status[e] = Status::Waiting(wait);
             return None;
         }
-        if self.by_sync && self.ops[row as usize].opcode.is(Trait::JoinsAlone) {
+        if self.by_sync && s.joins_alone {
             self.status[e] = Status::Joining;
             return None;
         }
@@ -164,7 +162,7 @@ impl Poll<'_> {
     /// The row waits for another core and was not let through yet.
     #[inline]
     fn must_meet(&self, row: u32) -> bool {
-        self.meets && self.granted != Some(row) && is_meeting(self.ops[row as usize].opcode)
+        self.meets && self.granted != Some(row) && self.syncs[row as usize].meets
     }
 
     #[inline]
@@ -233,9 +231,10 @@ impl Poll<'_> {
     fn rendezvous(&mut self) -> bool {
         let cursors = &*self.cursors;
         let waiting = (0..QUEUES).filter(|e| cursors[*e].next < cursors[*e].end);
-        let head = |e: usize| self.ops[cursors[e].next as usize].opcode;
-        let Some(op) = waiting.clone().next().map(head) else { return false };
-        let all = op.is(Trait::JoinsAlone)
+        let head = |e: usize| self.program.insts[cursors[e].next as usize].opcode;
+        let Some(first) = waiting.clone().next() else { return false };
+        let op = head(first);
+        let all = self.syncs[cursors[first].next as usize].joins_alone
             && waiting.clone().all(|e| head(e) == op && self.blocked(self.cursors[e].next).is_none());
         if all {
             for e in 0..QUEUES {

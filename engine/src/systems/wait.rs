@@ -1,7 +1,7 @@
 //! Stage 2: consumes the event waits of what was issued, and refuses waits of unknown form.
 
-use super::{column, slice, table};
 use crate::ir::{SyncKind, WaitMode};
+use crate::world::columns::{column, slice, table};
 use crate::world::*;
 use crate::{Code, Error};
 use bevy_ecs::prelude::*;
@@ -10,7 +10,7 @@ pub(super) fn wait(
     program: Res<Program>,
     pc: Res<ProgramCounter>,
     mut issue: ResMut<IssueList>,
-    mut run: ResMut<Run>,
+    mut findings: ResMut<Findings>,
     rows: Query<&SyncSet>,
     mut events: Query<&mut EventBit>,
 ) {
@@ -43,7 +43,7 @@ pub(super) fn wait(
             }
             _ => continue,
         };
-        run.fault = Some(program.locate(fault, last));
+        findings.fault = Some(program.locate(fault, last));
         issue.rows.clear();
         return;
     }

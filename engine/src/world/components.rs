@@ -1,22 +1,10 @@
 //! Components: the state of the machine that a query can see.
 
-use crate::ir::{Engine, Opcode};
+use crate::ir::Engine;
 use bevy_ecs::prelude::Component;
 
-/// Instruction: what it is. Immutable after spawn.
-#[derive(Component, Clone, Copy, Debug)]
-pub struct Op {
-    /// InstructionType.
-    pub opcode: Opcode,
-    /// Engine as written.
-    pub engine: Engine,
-}
-
-/// Instruction: handle of its payload in [`super::Program::insts`].
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Payload(pub u32);
-
-/// Instruction: its waits and updates as ranges of the program's tables.
+/// Instruction: what the scheduler looks at. Its waits and updates are ranges of the program's tables; everything else
+/// about it is its row of the program.
 #[derive(Component, Clone, Copy, Debug, Default)]
 pub struct SyncSet {
     /// First wait.
@@ -33,10 +21,14 @@ pub struct SyncSet {
     pub ends_window: bool,
     /// Has a wait that must be re-evaluated or consumed outside the window's bookkeeping.
     pub slow_wait: bool,
+    /// Runs when every engine with work has come to one like it.
+    pub joins_alone: bool,
+    /// Is a rendezvous when several cores run.
+    pub meets: bool,
 }
 
-/// Instruction: place in its operand table.
-#[derive(Component, Clone, Copy, Debug, Default)]
+/// Operands of an instruction in the program's table.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct OperandRange {
     /// First operand.
     pub first: u32,
@@ -46,15 +38,6 @@ pub struct OperandRange {
     pub outs: u16,
     /// Number of `indirection_ins`, which follow the `outs`.
     pub indirect: u16,
-}
-
-/// Instruction: function, block and position it was written at.
-#[derive(Component, Clone, Copy, Debug)]
-pub struct SourceRef {
-    /// Block of the program.
-    pub block: u32,
-    /// Position inside the block.
-    pub index: u32,
 }
 
 /// Engine: which engine this entity is.
@@ -130,8 +113,41 @@ pub struct Placement(pub crate::memory::LocationInfo);
 pub struct LocationState {
     /// Something was written to it.
     pub written: bool,
-    /// Payload of the instruction that first wrote it.
-    pub first_writer: u32,
+    /// What first wrote it.
+    pub first_writer: Writer,
+}
+
+/// An instruction that wrote to a location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// A row of the program.
+    Row(u32),
+    /// A source line, of a row that the program has dropped.
+    Source(super::SourceId),
+}
+
+impl Default for Writer {
+    fn default() -> Self {
+        Writer::Row(0)
+    }
+}
+
+impl Writer {
+    /// Name of the instruction, or its source line.
+    pub fn name(self, program: &super::Program) -> Option<String> {
+        match self {
+            Writer::Row(row) => program.insts.get(row as usize).map(|i| program.name_of(i).into_owned()),
+            Writer::Source(id) => program.sources.text(id),
+        }
+    }
+
+    /// The row, as long as the program has it.
+    pub fn row(self) -> Option<u32> {
+        match self {
+            Writer::Row(row) => Some(row),
+            Writer::Source(_) => None,
+        }
+    }
 }
 
 /// Arena: initialisation shadow. Outputs have one; others only when a checker needs it.
@@ -145,10 +161,6 @@ pub struct AccumShadow(pub Option<crate::memory::Shadow>);
 /// Trigger: how often it fired since the last rewind.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FireCount(pub u64);
-
-/// Queue: which queue of the module this entity is.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueueId(pub u32);
 
 /// Loop axis: current induction value; meaningless outside its loop.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]

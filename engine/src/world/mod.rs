@@ -1,16 +1,21 @@
 //! The ECS world of one core: components, resources, and how a module becomes entities.
 
+pub(crate) mod columns;
 pub mod compile;
 pub mod components;
 pub mod counter;
 pub mod expr;
 pub mod meeting;
 pub mod operands;
+pub mod placement;
+pub mod post;
 pub mod program;
 pub mod registers;
+pub mod remark;
 pub mod rules;
 pub mod scope;
 pub mod scratch;
+pub mod source;
 pub mod spawn;
 pub mod state;
 mod tables;
@@ -18,8 +23,12 @@ mod tables;
 pub use components::*;
 pub use counter::*;
 pub use meeting::*;
+pub use post::*;
 pub use program::*;
 pub use registers::*;
+pub use remark::*;
 pub use rules::*;
 pub use scratch::*;
+pub use source::*;
+pub use spawn::Entities;
 pub use state::*;

@@ -297,7 +297,7 @@ fn fold(terms: Vec<(Ex, i64)>, c: i64) -> Ex {
 }
 
 /// The number a human meant by an immediate.
-fn number(dtype: Dtype, value: ImmValue) -> f64 {
+pub(crate) fn number(dtype: Dtype, value: ImmValue) -> f64 {
     match (dtype, value) {
         (Dtype::Bfloat16, ImmValue::Int(bits)) => bf16::from_bits(bits as u16).to_f64(),
         (Dtype::Float16, ImmValue::Int(bits)) => f16::from_bits(bits as u16).to_f64(),

@@ -2,9 +2,11 @@
 
 use crate::ir::{Engine, MemoryType, Opcode, PredicateOp, SyncKind, TensorKind, UpdateMode, Value, WaitMode};
 use crate::world::expr::Ex;
+use crate::world::source::{SourceId, Sources};
 use bevy_ecs::prelude::Resource;
 use birsim_kernels::access::{Imm, Pattern};
 use birsim_kernels::{Code, Dtype, Error};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A field ready for execution.
@@ -128,8 +130,6 @@ pub struct Inst {
     pub fields: Box<[FieldValue]>,
     /// Operands: `ins`, then `outs`, then `indirection_ins`.
     pub operands: super::OperandRange,
-    /// Waits and updates.
-    pub sync: super::SyncSet,
     /// Predicates.
     pub predicates: Box<[CompiledPredicate]>,
     /// How static inputs lie to static outputs.
@@ -146,8 +146,22 @@ pub struct Inst {
     pub block: u32,
     /// Position in the block, counting instructions in list order.
     pub index: u32,
-    /// `file:line`, when known.
-    pub source: Option<Box<str>>,
+    /// Where it was written.
+    pub source: Origin,
+    /// A matmul that decides by the accumulate marks alone, whatever its flag says.
+    pub auto_accumulate: bool,
+}
+
+/// Where an instruction was written.
+#[derive(Clone, Debug, Default)]
+pub enum Origin {
+    /// Nobody says.
+    #[default]
+    Unknown,
+    /// `file:line` of the module's debug information.
+    Text(Box<str>),
+    /// A line of a front end's program; such instructions have no name.
+    Native(SourceId),
 }
 
 /// What an instruction does to the flow of control.
@@ -293,6 +307,8 @@ pub struct SetInfo {
     pub locations: Vec<u32>,
     /// Formal argument of its function.
     pub formal: bool,
+    /// Function that declares it; 0 is the entry.
+    pub function: u32,
 }
 
 /// What is said about a location besides its placement.
@@ -325,8 +341,10 @@ pub struct LocationMeta {
 /// Everything entities refer to.
 #[derive(Resource, Default)]
 pub struct Program {
-    /// Payloads, in row order.
+    /// Instructions, in row order.
     pub insts: Vec<Inst>,
+    /// What the scheduler will look at, of the rows that have no entity yet.
+    pub syncs: Vec<super::SyncSet>,
     /// Operands.
     pub operands: Vec<Opnd>,
     /// Resolved static patterns.
@@ -355,6 +373,8 @@ pub struct Program {
     pub triggers: Vec<Box<str>>,
     /// Queue names.
     pub queues: Vec<Box<str>>,
+    /// Lines that native instructions come from.
+    pub sources: Sources,
 }
 
 impl Program {
@@ -385,15 +405,33 @@ impl Program {
         &self.updates[s.update as usize + s.updates as usize..][..s.seconds as usize]
     }
 
+    /// Name of an instruction; of one that has none, its opcode and source line.
+    pub fn name_of<'a>(&self, i: &'a Inst) -> Cow<'a, str> {
+        match i.source {
+            Origin::Native(id) => match self.sources.text(id) {
+                Some(line) => Cow::Owned(format!("{} at {line}", i.opcode)),
+                None => Cow::Borrowed(i.opcode.name()),
+            },
+            _ => Cow::Borrowed(&i.name),
+        }
+    }
+
     /// Completes an error with the place of an instruction.
     pub fn locate(&self, e: Error, payload: u32) -> Error {
         let Some(i) = self.insts.get(payload as usize) else { return e };
         let e = if e.code() == Code::S014 { self.name_tables(e, i) } else { e };
         let block = self.blocks.get(i.block as usize);
         e.at(|p| {
-            p.instruction = Some(i.name.to_string());
             p.opcode = Some(i.opcode.name().to_string());
-            p.source = i.source.as_ref().map(ToString::to_string);
+            if let Origin::Native(id) = i.source {
+                p.source = self.sources.text(id);
+                return;
+            }
+            p.instruction = Some(i.name.to_string());
+            p.source = match &i.source {
+                Origin::Text(text) => Some(text.to_string()),
+                _ => None,
+            };
             if let Some(b) = block {
                 p.block = Some(b.name.to_string());
                 p.function = self.functions.get(b.function as usize).map(|f| f.name.to_string());

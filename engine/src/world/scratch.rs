@@ -1,6 +1,10 @@
 //! What one running instruction keeps for its own later steps.
 
+use super::Limits;
+use crate::{Code, Error};
+use bevy_ecs::prelude::Resource;
 use birsim_kernels::access::Pattern;
+use birsim_kernels::matmul::Product;
 
 /// A dynamic operand of the running instruction.
 #[derive(Clone, Debug)]
@@ -22,4 +26,52 @@ pub struct Indexed {
     pub lo: usize,
     /// End.
     pub hi: usize,
+}
+
+/// The private copy of an operand, and the patterns its views borrow.
+#[derive(Default)]
+pub struct Staging {
+    /// Bytes.
+    pub words: Vec<u64>,
+    /// Pattern of the copy, or of the whole location of a table.
+    pub whole: Option<Pattern>,
+    /// Pattern of a table's operand inside the copy.
+    pub base: Option<Pattern>,
+}
+
+/// Buffers and findings of the running instruction, kept from one to the next for their memory.
+#[derive(Resource, Default)]
+pub struct Scratch {
+    /// Buffers for staged inputs, by operand.
+    pub stage: Vec<Staging>,
+    /// Product of a matmul.
+    pub product: Product,
+    /// A dynamic operand leaves its tensor, and that is allowed.
+    pub open: bool,
+    /// Dynamic operands.
+    pub dynamic: Vec<Resolved>,
+    /// What indices chose; filled for observers only.
+    pub indexed: Vec<Indexed>,
+}
+
+impl Scratch {
+    /// The buffer of operand `k`, at least `bytes` long, in a run that has touched `touched` bytes. A pattern can name an
+    /// element many times, so its copy may be larger than all tensors together.
+    pub fn staging(&mut self, k: usize, bytes: usize, touched: u64, limits: &Limits) -> crate::Result<&mut Staging> {
+        if self.stage.len() <= k {
+            self.stage.resize_with(k + 1, Staging::default);
+        }
+        let (buffer, words) = (&mut self.stage[k].words, bytes.div_ceil(8));
+        let more = words.saturating_sub(buffer.len());
+        if more > 0 {
+            let allowed = limits.max_memory.is_none_or(|max| touched.saturating_add(bytes as u64) <= max);
+            if !allowed || buffer.try_reserve_exact(more).is_err() {
+                return Err(Error::new(Code::S009, "the copy of an operand needs more memory than there is")
+                    .received(format!("{bytes} bytes"))
+                    .advice("a pattern with step 0 repeats its elements: use fewer repeats, or raise --max-memory"));
+            }
+            buffer.resize(words, 0);
+        }
+        Ok(&mut self.stage[k])
+    }
 }

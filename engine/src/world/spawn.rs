@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::Result;
-use crate::ir::Engine;
+use crate::ir::{Engine, MemoryType};
 use crate::memory::{ArenaMem, Shadow};
-use crate::world::scope::Layout;
+use crate::world::placement::Layout;
 use bevy_ecs::prelude::*;
+use birsim_kernels::Dtype;
 use birsim_kernels::profile::RegisterStart;
 
 /// How much of the program has entities already.
@@ -21,12 +22,22 @@ pub struct Spawned {
     pub axes: usize,
     /// Triggers.
     pub triggers: usize,
-    /// Queues.
-    pub queues: usize,
 }
 
+/// Entities by number, for access to a single one from outside a tick.
+#[derive(Resource, Default, Debug)]
+pub struct Entities {
+    /// Locations.
+    pub locations: Vec<Entity>,
+    /// Arenas.
+    pub arenas: Vec<Entity>,
+}
+
+/// Number of engine entities.
+pub const ENGINES: usize = QUEUES + 1;
+
 /// Engines in the order of their entities: the six queues, then ALL.
-pub const ENGINE_ORDER: [Engine; 7] =
+pub const ENGINE_ORDER: [Engine; ENGINES] =
     [Engine::Pool, Engine::Activation, Engine::Pe, Engine::Dma, Engine::Dve, Engine::Sp, Engine::All];
 
 /// Position of an engine in [`ENGINE_ORDER`].
@@ -57,41 +68,39 @@ pub fn spawn_core(world: &mut World) {
     world.spawn_batch((0..256).map(|_| (SemValue(0), Touched(false), Peak(0))));
     world.spawn_batch((0..256).map(|_| (EventBit(false), EventTouched(false))));
     world.insert_resource(Spawned::default());
+    world.insert_resource(Entities::default());
 }
 
 /// Spawns what the program has grown by since the last call.
 pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
     let mut done = *world.resource::<Spawned>();
     let (track, fill) = (world.resource::<Settings>().track_init, world.resource::<Settings>().fill);
-    world.resource_scope(|world, program: Mut<Program>| -> Result<()> {
-        let rows = program.insts[done.rows..].iter().enumerate().map(|(k, i)| {
-            (
-                Op { opcode: i.opcode, engine: i.engine },
-                Payload((done.rows + k) as u32),
-                i.sync,
-                i.operands,
-                SourceRef { block: i.block, index: i.index },
-            )
-        });
-        world.spawn_batch(rows.collect::<Vec<_>>());
+    world.resource_scope(|world, mut program: Mut<Program>| -> Result<()> {
+        let rows = std::mem::take(&mut program.syncs);
+        world.spawn_batch(rows);
         done.rows = program.insts.len();
 
         let new = layout.placements[done.locations..].iter();
         let states = new.map(|p| (Placement(p.clone()), LocationState::default()));
-        world.spawn_batch(states.collect::<Vec<_>>());
+        let locations: Vec<Entity> = world.spawn_batch(states.collect::<Vec<_>>()).collect();
 
-        let psum_arenas: hashbrown::HashSet<u32> =
-            layout.placements.iter().filter(|p| p.ty == crate::ir::MemoryType::Psum).map(|p| p.arena).collect();
+        // In physical mode PSUM is an arena of its own, and a fill by dtype has no meaning.
+        let holds: hashbrown::HashMap<u32, (MemoryType, Dtype)> =
+            layout.placements[done.locations..].iter().map(|p| (p.arena, (p.ty, p.dtype))).collect();
         let mut arenas = Vec::with_capacity(layout.arenas.len() - done.arenas);
         for (k, bytes) in layout.arenas.iter().enumerate().skip(done.arenas) {
-            let accum = psum_arenas.contains(&(k as u32)).then(|| Shadow::new(*bytes as usize));
+            let (ty, dtype) = holds.get(&(k as u32)).copied().unwrap_or((MemoryType::Dram, Dtype::Uint8));
+            let accum = (ty == MemoryType::Psum).then(|| Shadow::new(*bytes as usize));
             arenas.push((
-                ArenaMem::new(*bytes)?.filled_with(fill),
+                ArenaMem::new(*bytes)?.filled_with(fill.bytes(dtype)),
                 InitShadow(track.then(|| Shadow::new(*bytes as usize))),
                 AccumShadow(accum),
             ));
         }
-        world.spawn_batch(arenas);
+        let arenas: Vec<Entity> = world.spawn_batch(arenas).collect();
+        let mut entities = world.resource_mut::<Entities>();
+        entities.locations.extend(locations);
+        entities.arenas.extend(arenas);
         done.locations = layout.placements.len();
         done.arenas = layout.arenas.len();
 
@@ -99,8 +108,6 @@ pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
         done.axes = program.axes.len();
         world.spawn_batch((done.triggers..program.triggers.len()).map(|_| FireCount(0)).collect::<Vec<_>>());
         done.triggers = program.triggers.len();
-        world.spawn_batch((done.queues..program.queues.len()).map(|q| QueueId(q as u32)).collect::<Vec<_>>());
-        done.queues = program.queues.len();
         Ok(())
     })?;
     world.insert_resource(done);
@@ -110,7 +117,7 @@ pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
     };
     let mut files = world.query::<(&EngineId, &mut RegisterFile)>();
     for (id, mut file) in files.iter_mut(world) {
-        let e = id.0 as usize;
+        let e = engine_index(id.0);
         file.physical.resize(layout.physical_registers[e] as usize, start);
         file.symbolic.resize(layout.symbolic[e] as usize, 0);
     }

@@ -3,7 +3,7 @@
 use crate::generate::{Fault, generate};
 use crate::outcome::{difference, engine_on, plain};
 use arbitrary::Unstructured;
-use birsim_engine::Schedule;
+use birsim_engine::IssueOrder;
 use std::collections::BTreeMap;
 
 /// Uses one input: it is the seed of a program.
@@ -15,7 +15,7 @@ pub fn run(bytes: &[u8]) {
     for physical in [false, true] {
         let g = generate(seed, physical, fault);
         let want = plain(&g.module, physical, &mut BTreeMap::new());
-        for schedule in [Schedule::Window, Schedule::Reference, Schedule::Seeded(seed)] {
+        for schedule in [IssueOrder::Window, IssueOrder::Reference, IssueOrder::Seeded(seed)] {
             for threads in [1, 2] {
                 let got = engine_on(&g.module, physical, schedule, threads);
                 if let Some(what) = difference(&want, &got) {

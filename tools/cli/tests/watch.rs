@@ -83,7 +83,7 @@ fn fault_29_the_first_instruction_that_differs_from_a_golden_trace_is_named() {
     let long = s.birsim(&with(&["--golden-trace", "long.jsonl"]));
     assert!(long.exits(0).stderr.contains("the run ends where long.jsonl goes on with I-0"), "{}", long.stderr);
     s.write("bad.jsonl", "{}");
-    s.birsim(&with(&["--golden-trace", "bad.jsonl"])).exits(2).says("BIR-J001", "no row of one");
+    s.birsim(&with(&["--golden-trace", "bad.jsonl"])).exits(2).says("BIR-J001", "not a row of a trace");
     s.birsim(&with(&["--golden-trace", "none.jsonl"])).exits(2).says("BIR-F001", "cannot read the trace");
 }
 

@@ -5,7 +5,7 @@ use crate::ir::traits::met;
 use crate::ir::{Engine, Instruction, Role, Rule, Trait, Value};
 use crate::memory::overlap::Overlaps;
 use crate::world::expr::Ex;
-use crate::world::{CompiledPredicate, FieldValue, Inst, OperandRange, Opnd};
+use crate::world::{CompiledPredicate, FieldValue, Inst, OperandRange, Opnd, Origin, Program};
 use crate::{Code, Error, Result};
 
 impl Context<'_> {
@@ -66,7 +66,6 @@ impl Context<'_> {
             name: i.name.as_str().into(),
             fields,
             operands,
-            sync,
             predicates: predicates.into(),
             overlaps: Overlaps::default(),
             all_static: false,
@@ -78,37 +77,15 @@ impl Context<'_> {
             source: i
                 .debug
                 .as_ref()
-                .and_then(|d| Some(format!("{}:{}", d.filename.as_deref()?, d.lineno.unwrap_or(0)).into_boxed_str())),
+                .and_then(|d| Some(format!("{}:{}", d.filename.as_deref()?, d.lineno.unwrap_or(0)).into_boxed_str()))
+                .map_or(Origin::Unknown, Origin::Text),
+            auto_accumulate: self.program.functions.get(self.function as usize).is_some_and(|f| f.auto_psum),
         };
-        (inst.overlaps, inst.all_static) = self.overlaps(&inst);
+        (inst.overlaps, inst.all_static) =
+            overlaps(self.program, &inst, |loc| self.layout.placements[loc as usize].arena);
+        self.program.syncs.push(sync);
         self.program.insts.push(inst);
         Ok(self.program.insts.len() as u32 - 1)
-    }
-
-    /// How static inputs lie to static outputs (ruling D34).
-    fn overlaps(&self, inst: &Inst) -> (Overlaps, bool) {
-        let p = &self.program;
-        let place = |o: &Opnd| match o {
-            Opnd::Static { loc, pattern } => Some((self.layout.placements[*loc as usize].arena, *pattern)),
-            _ => None,
-        };
-        let r = inst.operands;
-        let (ins, outs, all) = (r.ins as usize, r.outs as usize, (r.ins + r.outs + r.indirect) as usize);
-        let operands = &p.operands[r.first as usize..][..all];
-        let all_static = !operands.iter().any(|o| matches!(o, Opnd::Dynamic(_)));
-        let mut found = Overlaps::default();
-        let outputs = ins..ins + outs;
-        for (k, src) in operands.iter().enumerate().filter(|(k, _)| !outputs.contains(k)) {
-            let Some((arena, sp)) = place(src) else { continue };
-            for (o, (oa, op)) in
-                operands[outputs.clone()].iter().enumerate().filter_map(|(o, out)| Some((o, place(out)?)))
-            {
-                if oa == arena {
-                    found.note(k, o, &p.patterns[sp as usize], &p.patterns[op as usize]);
-                }
-            }
-        }
-        (found, all_static)
     }
 
     /// A register output, or the fault it raises: the body of a loop does not write its induction variable (S012).
@@ -165,6 +142,30 @@ impl Context<'_> {
 fn in_place(i: &Instruction) -> bool {
     let rule = i.opcode.row().rule(|r| matches!(r, Rule::InPlace(_)));
     i.opcode.is(Trait::Elementwise) && rule.is_none_or(|conditions| met(conditions, i) == Some(true))
+}
+
+/// How static inputs lie to static outputs (ruling D34), and whether that is all, because every operand is static.
+pub(crate) fn overlaps(p: &Program, inst: &Inst, arena: impl Fn(u32) -> u32) -> (Overlaps, bool) {
+    let place = |o: &Opnd| match o {
+        Opnd::Static { loc, pattern } => Some((arena(*loc), *pattern)),
+        _ => None,
+    };
+    let r = inst.operands;
+    let (ins, outs, all) = (r.ins as usize, r.outs as usize, (r.ins + r.outs + r.indirect) as usize);
+    let operands = &p.operands[r.first as usize..][..all];
+    let all_static = !operands.iter().any(|o| matches!(o, Opnd::Dynamic(_)));
+    let mut found = Overlaps::default();
+    let outputs = ins..ins + outs;
+    for (k, src) in operands.iter().enumerate().filter(|(k, _)| !outputs.contains(k)) {
+        let Some((arena, sp)) = place(src) else { continue };
+        for (o, (oa, op)) in operands[outputs.clone()].iter().enumerate().filter_map(|(o, out)| Some((o, place(out)?)))
+        {
+            if oa == arena {
+                found.note(k, o, &p.patterns[sp as usize], &p.patterns[op as usize]);
+            }
+        }
+    }
+    (found, all_static)
 }
 
 /// The operand whose address `ins[1]` moves.

@@ -7,11 +7,14 @@ mod instruction;
 mod parallel;
 mod sync;
 
+pub(crate) use instruction::overlaps;
 use parallel::expand_parallel;
 
 use super::expr::Ex;
+use super::placement::Layout;
 use super::program::*;
-use super::scope::{Layout, Scope, declare};
+use super::scope::{Scope, declare};
+use super::spawn::engine_index;
 use crate::ir::{Block, Engine, Function, Instruction, Module, Opcode, Trait, Value};
 use crate::{Code, Error, Result};
 use hashbrown::HashMap;
@@ -116,7 +119,8 @@ impl Compiler {
             let id = program.functions.len() as u32;
             let in_function = |e: Error| e.at(|p| p.function = Some(f.name.clone()));
             let mut scope = Scope::default();
-            declare(&mut program, &mut this.layout, &mut scope, &f.allocations, &f.arguments).map_err(in_function)?;
+            declare(&mut program, &mut this.layout, &mut scope, &f.allocations, (id, &f.arguments))
+                .map_err(in_function)?;
             this.remember_dims(&f.allocations);
             this.scopes.push(scope);
             program.functions.push(FunctionPlan {
@@ -158,7 +162,7 @@ impl Compiler {
 
     /// Compiles one more block of the entry function, with the storage it declares.
     pub fn append(&mut self, program: &mut Program, storages: &[crate::ir::Storage], block: &Block) -> Result<()> {
-        declare(program, &mut self.layout, &mut self.scopes[0], storages, &[])?;
+        declare(program, &mut self.layout, &mut self.scopes[0], storages, (0, &[]))?;
         self.remember_dims(storages);
         let by_sync = match self.order {
             Order::Auto if program.lists[program.functions[0].list as usize].is_empty() => {
@@ -168,10 +172,14 @@ impl Compiler {
             Order::Auto => self.entry_by_sync || self.by_sync(std::slice::from_ref(block)),
             other => other == Order::Sync,
         };
-        let outer = self.entry_blocks.clone();
+        let outer = std::mem::take(&mut self.entry_blocks);
         let mut cx = self.context(program, 0, by_sync);
         cx.blocks.push(outer);
-        let (list, names) = cx.block_list(std::slice::from_ref(block))?;
+        let compiled = cx.block_list(std::slice::from_ref(block));
+        // The names go back whatever came of the block.
+        let outer = cx.blocks.drain(..).next();
+        self.entry_blocks = outer.unwrap_or_default();
+        let (list, names) = compiled?;
         let new = std::mem::take(&mut program.lists[list as usize]);
         let main = program.functions[0].list as usize;
         program.lists[main].extend(new);
@@ -384,7 +392,8 @@ impl Context<'_> {
 }
 
 fn queue_of(engine: Engine) -> usize {
-    Engine::QUEUES.iter().position(|e| *e == engine).unwrap_or(QUEUES - 1)
+    // An instruction without an engine of its own is issued by the last one.
+    engine_index(engine).min(QUEUES - 1)
 }
 
 /// Instructions every engine takes part in.

@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::instruction::count;
-use crate::ir::{Instruction, SyncKind, Trait, UpdateMode, WaitMode};
+use crate::ir::{Instruction, Opcode, SyncKind, Trait, UpdateMode, WaitMode};
 use crate::world::{SyncSet, Update, Wait};
 use crate::{Code, Error, Result};
 
@@ -14,8 +14,7 @@ impl Context<'_> {
             waits: count(i.sync.on_wait.len())?,
             updates: count(i.sync.on_update.len())?,
             seconds: count(i.sync.second_update.len())?,
-            ends_window: i.opcode.is(Trait::EndsWindow),
-            slow_wait: false,
+            ..SyncSet::of(i.opcode)
         };
         for w in &i.sync.on_wait {
             let reg = match (&w.regref, w.mode) {
@@ -49,5 +48,17 @@ impl Context<'_> {
             }
         }
         Ok(set)
+    }
+}
+
+impl SyncSet {
+    /// Of an instruction without waits and updates.
+    pub fn of(opcode: Opcode) -> Self {
+        SyncSet {
+            ends_window: opcode.is(Trait::EndsWindow),
+            joins_alone: opcode.is(Trait::JoinsAlone),
+            meets: opcode.is(Trait::Meets),
+            ..SyncSet::default()
+        }
     }
 }

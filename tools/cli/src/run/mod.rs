@@ -15,9 +15,9 @@ use crate::program::{self, Kind, Loaded, Source};
 use crate::tensors::{Decl, Files, Given, Plan};
 use crate::term::{Term, plain, print};
 use crate::{guard, tensors, usage};
+use birsim_engine::ir::Module;
 use birsim_engine::ir::spelling::misspelt;
-use birsim_engine::ir::{Module, TensorKind};
-use birsim_engine::{Cores, Limits, MemMode, Order, RunSummary, Schedule, Simulator};
+use birsim_engine::{Cores, IssueOrder, Limits, MemMode, Order, Remark, RunSummary, Simulator};
 use birsim_kernels::profile::TensorNames;
 use birsim_kernels::{Code, Error, Profile, Result};
 use birsim_klr::LowerOptions;
@@ -68,7 +68,7 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     let sources = args.program.iter().map(|p| Source::read(p)).collect::<Result<Vec<Source>>>()?;
     let loaded = load(args, term, &sources, record)?;
     for note in &loaded.notes {
-        record.warning("lowering", note.clone(), None);
+        record.warning(Remark::Lowering, note.clone());
     }
     let modules = loaded.modules;
     record.engines = usage::engines(&modules);
@@ -127,9 +127,6 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     if args.fill.len() > 1 {
         fills::same(args, &watch::configure(unwatched, args, None)?, &modules, &decls, &sources, &mut sim)?;
     }
-    if sim.cores().len() > 1 {
-        remarks(&mut sim, &decls, record)?;
-    }
     if !args.quiet {
         record.warnings().for_each(|w| term.warn(w));
     }
@@ -150,7 +147,7 @@ fn load(args: &Run, term: &Term, sources: &[Source], record: &mut Record) -> Res
     let mut errors = match program::load_all(sources, &options) {
         Ok(loaded) => {
             let remarks = loaded.modules.iter().flat_map(misspelt);
-            remarks.for_each(|remark| record.warning("misspelt-key", remark, None));
+            remarks.for_each(|remark| record.warning(Remark::MisspeltKey, remark));
             return Ok(loaded);
         }
         Err(errors) => errors,
@@ -196,9 +193,9 @@ fn builder(args: &Run, profile: Profile, counter: &Arc<AtomicU64>) -> birsim_eng
             OrderArg::Program => Order::Program,
         })
         .schedule(match (args.schedule_seed, args.schedule) {
-            (Some(seed), _) => Schedule::Seeded(seed),
-            (None, ScheduleArg::Window) => Schedule::Window,
-            (None, ScheduleArg::Reference) => Schedule::Reference,
+            (Some(seed), _) => IssueOrder::Seeded(seed),
+            (None, ScheduleArg::Window) => IssueOrder::Window,
+            (None, ScheduleArg::Reference) => IssueOrder::Reference,
         })
         .mem_mode(match args.mem_mode {
             MemModeArg::Auto => MemMode::Auto,
@@ -285,24 +282,6 @@ fn device_prints(summaries: &[RunSummary]) -> Result<()> {
             } else {
                 print(&format!("{who}{text}\n"))?;
             }
-        }
-    }
-    Ok(())
-}
-
-/// For several cores, the remarks that a single core makes itself: outputs that nothing wrote, inputs that were modified.
-fn remarks(sim: &mut Cores, decls: &[Decl], record: &mut Record) -> Result<()> {
-    for decl in decls {
-        let writer = sim.written_by(&decl.name)?;
-        let tensor = Some(decl.name.clone());
-        match writer {
-            None if decl.kind.is_output() => {
-                record.warning("output-never-written", format!("output {} was never written", decl.name), tensor);
-            }
-            Some(by) if decl.kind.is_input() || decl.kind == TensorKind::Const => {
-                record.warning("input-modified", format!("input {} was modified, first by {by}", decl.name), tensor);
-            }
-            _ => {}
         }
     }
     Ok(())

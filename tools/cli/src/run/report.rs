@@ -3,7 +3,7 @@
 use crate::args::{ProfileArg, Run, ScheduleArg};
 use crate::golden::Outcome;
 use birsim_engine::ir::{Engine, Opcode};
-use birsim_engine::{Cores, RunSummary};
+use birsim_engine::{Cores, Diagnostic, Place, Remark, RunSummary, Severity};
 use birsim_kernels::{Dtype, Error, Named, Profile};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -24,6 +24,35 @@ pub struct OutputRecord {
     pub golden: Option<Outcome>,
 }
 
+/// A line of the report's diagnostics.
+#[derive(Debug)]
+enum Entry {
+    /// A remark and where its instruction is.
+    Remark(Diagnostic, Place),
+    /// An error.
+    Error(Error),
+}
+
+impl Entry {
+    fn json(&self) -> Value {
+        match self {
+            Entry::Remark(d, p) => json!({
+                "class": d.severity.name(), "code": d.code.name(), "message": d.message, "function": p.function,
+                "block": p.block, "instruction": p.instruction, "operand": null, "tensor": d.tensor,
+            }),
+            Entry::Error(e) => {
+                let p = e.place();
+                json!({
+                    "class": e.class().word(), "code": e.code().to_string(), "message": e.what(),
+                    "function": p.function, "block": p.block, "instruction": p.instruction, "operand": p.operand,
+                    "tensor": p.tensor, "received": e.received_value(), "rule": e.code().rule(),
+                    "advice": e.advice_text(), "source": p.source,
+                })
+            }
+        }
+    }
+}
+
 /// Everything known about a run so far.
 #[derive(Debug)]
 pub struct Record {
@@ -33,7 +62,7 @@ pub struct Record {
     pub target: Option<&'static str>,
     /// Order, once known.
     pub order: Option<&'static str>,
-    /// Schedule.
+    /// Order of issue.
     pub schedule: String,
     /// Memory mode, once known.
     pub mem_mode: Option<&'static str>,
@@ -61,7 +90,7 @@ pub struct Record {
     pub tolerance: String,
     /// A mismatch does not fail the run.
     pub ignore_mismatch: bool,
-    diagnostics: Vec<Value>,
+    diagnostics: Vec<Entry>,
     failure: Option<Error>,
     ticks: u64,
     /// Wall time of the run.
@@ -139,32 +168,29 @@ impl Record {
         self.wall = s.wall;
         self.touched = s.stats.touched;
         let remarks = parts.iter().zip(sim.cores()).flat_map(|(s, c)| s.diagnostics.iter().map(move |d| (c, d)));
-        for (core, d) in remarks {
-            let p = core.place_of(d);
-            self.diagnostics.push(json!({
-                "class": d.class, "code": d.code, "message": d.message, "function": p.function, "block": p.block,
-                "instruction": p.instruction, "operand": null, "tensor": d.tensor,
-            }));
-        }
+        self.diagnostics.extend(remarks.map(|(core, d)| Entry::Remark(d.clone(), core.place_of(d))));
     }
 
     /// Adds a warning.
-    pub fn warning(&mut self, code: &str, message: String, tensor: Option<String>) {
-        self.diagnostics.push(json!({
-            "class": "warning", "code": code, "message": message, "function": null, "block": null,
-            "instruction": null, "operand": null, "tensor": tensor,
-        }));
+    pub fn warning(&mut self, code: Remark, message: String) {
+        self.diagnostics.push(Entry::Remark(Diagnostic::warning(code, message), Place::default()));
+    }
+
+    fn remarks(&self, severity: Severity) -> impl Iterator<Item = &Diagnostic> {
+        self.diagnostics.iter().filter_map(move |d| match d {
+            Entry::Remark(d, _) if d.severity == severity => Some(d),
+            _ => None,
+        })
     }
 
     /// Texts of the warnings.
     pub fn warnings(&self) -> impl Iterator<Item = &str> {
-        self.diagnostics.iter().filter(|d| d["class"] == "warning").filter_map(|d| d["message"].as_str())
+        self.remarks(Severity::Warning).map(|d| d.message.as_str())
     }
 
     /// Texts of the checkers' findings.
     pub fn findings(&self) -> impl Iterator<Item = String> {
-        let found = self.diagnostics.iter().filter(|d| d["class"] == "fault" && d.get("rule").is_none());
-        found.filter_map(|d| Some(format!("{}: {}", d["code"].as_str()?, d["message"].as_str()?)))
+        self.remarks(Severity::Fault).map(Diagnostic::to_string)
     }
 
     /// Ends the run with an error.
@@ -175,12 +201,7 @@ impl Record {
 
     /// Adds an error.
     pub fn error(&mut self, e: &Error) {
-        let p = e.place();
-        self.diagnostics.push(json!({
-            "class": e.class().word(), "code": e.code().to_string(), "message": e.what(), "function": p.function,
-            "block": p.block, "instruction": p.instruction, "operand": p.operand, "tensor": p.tensor,
-            "received": e.received_value(), "rule": e.code().rule(), "advice": e.advice_text(), "source": p.source,
-        }));
+        self.diagnostics.push(Entry::Error(e.clone()));
     }
 
     /// The error that ended the run.
@@ -238,7 +259,7 @@ impl Record {
             "instructions": self.instructions,
             "outputs": outputs,
             "skipped": skipped,
-            "diagnostics": self.diagnostics,
+            "diagnostics": self.diagnostics.iter().map(Entry::json).collect::<Vec<_>>(),
             "fidelity": self.fidelity,
             "opcodes": opcodes,
             "stats": {"ticks": self.ticks, "wall_s": self.wall.as_secs_f64(), "touched_bytes": self.touched},

@@ -4,7 +4,7 @@ use super::report::Record;
 use crate::args::Run;
 use crate::npy::{encode_name, write_npy};
 use crate::tensors::{Decl, resolve};
-use birsim_engine::{Builder, Cores, TensorMap, TraceRow, TraceSink};
+use birsim_engine::{Builder, Cores, Remark, TensorMap, TraceRow, TraceSink};
 use birsim_kernels::profile::MetaNames;
 use birsim_kernels::{Code, Error, Named, Result};
 use serde_json::json;
@@ -162,7 +162,7 @@ pub fn finish(
     if let Some(t) = trace
         && let Some(text) = t.close(complete)?
     {
-        record.warning("trace-differs", text, None);
+        record.warning(Remark::TraceDiffers, text);
     }
     let taken: Vec<_> = sim.cores().iter().flat_map(|c| c.dumps()).collect();
     for d in &args.dump {

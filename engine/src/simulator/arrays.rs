@@ -2,7 +2,8 @@
 //!
 //! Only element types that Rust has by itself or from `half` are offered; the others go as bytes.
 
-use super::{Simulator, TensorInfo};
+use super::Simulator;
+use crate::sim::TensorInfo;
 use crate::{Code, Cores, Error, Result};
 use birsim_kernels::Dtype;
 use bytemuck::Pod;

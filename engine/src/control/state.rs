@@ -1,0 +1,77 @@
+//! The control state as one system parameter, for the last stage of a tick and for what happens between ticks.
+
+use super::advance::Flow;
+use crate::Result;
+use crate::sync::SyncBank;
+use crate::world::columns::{column, slice, table};
+use crate::world::*;
+use bevy_ecs::prelude::*;
+use bevy_ecs::system::SystemParam;
+
+type EngineState = (&'static mut Cursor, &'static mut Status, &'static mut RegisterFile);
+
+/// Queries and resources of a [`Flow`].
+#[derive(SystemParam)]
+pub(crate) struct ControlState<'w, 's> {
+    program: Res<'w, Program>,
+    settings: Res<'w, Settings>,
+    rows: Query<'w, 's, &'static SyncSet>,
+    pc: ResMut<'w, ProgramCounter>,
+    bindings: ResMut<'w, Bindings>,
+    findings: ResMut<'w, Findings>,
+    engines: Query<'w, 's, EngineState>,
+    axes: Query<'w, 's, &'static mut Induction>,
+    triggers: Query<'w, 's, &'static mut FireCount>,
+    bank: SyncBank<'w, 's>,
+    due: ResMut<'w, Due>,
+}
+
+impl ControlState<'_, '_> {
+    /// Lends the control state to `f`.
+    pub(crate) fn with<R>(&mut self, f: impl FnOnce(&mut Flow) -> R) -> R {
+        let mut engines = table!(self.engines);
+        let (cursors, status, registers): (&mut [Cursor], &mut [Status], &mut [RegisterFile]) = match &mut engines {
+            Some((c, s, r)) => (
+                &mut c.bypass_change_detection()[..QUEUES],
+                &mut s.bypass_change_detection()[..QUEUES],
+                r.bypass_change_detection(),
+            ),
+            None => (&mut [], &mut [], &mut []),
+        };
+        let (mut axes, mut triggers) = (table!(self.axes), table!(self.triggers));
+        let (induction, fires) = (column!(axes), column!(triggers));
+        let syncs = slice!(self.rows);
+        self.bank.with(|banks| {
+            f(&mut Flow {
+                program: &self.program,
+                syncs,
+                settings: &self.settings,
+                pc: &mut self.pc,
+                cursors,
+                status,
+                registers,
+                induction,
+                fires,
+                banks,
+                bindings: &mut self.bindings,
+                findings: &mut self.findings,
+                publish: &mut self.due.0,
+            })
+        })
+    }
+}
+
+/// Enters the program, or goes on with what was appended to it.
+pub(crate) fn start(mut control: ControlState) -> Result<()> {
+    control.with(|flow| flow.start())
+}
+
+/// Judges the semaphores at the end of a run.
+pub(crate) fn leftovers(mut control: ControlState) -> Result<()> {
+    control.with(|flow| flow.leftover_semaphores())
+}
+
+/// What the engines wait for, as text.
+pub(crate) fn report(mut control: ControlState) -> String {
+    control.with(|flow| flow.standing().report())
+}

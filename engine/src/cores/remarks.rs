@@ -1,0 +1,59 @@
+//! What is said about every run: outputs that nothing wrote, inputs that an instruction changed.
+
+use super::Cores;
+use crate::ir::TensorKind;
+use crate::world::{Diagnostic, LocationMeta, Program, Remark, Writer};
+
+impl Cores {
+    /// Remarks on the tensors of the entry functions. Cores may write what another declares, so all of them are looked
+    /// at. A run that broke off is not expected to have written anything.
+    pub(super) fn standing_remarks(&self) -> Vec<Diagnostic> {
+        let mut out = Vec::new();
+        if !self.cores.iter().all(|c| c.is_finished()) {
+            return out;
+        }
+        let mut seen = hashbrown::HashSet::new();
+        for (id, core) in self.cores.iter().enumerate() {
+            let program = core.world.resource::<Program>();
+            for (index, meta) in program.locations.iter().enumerate() {
+                if program.sets[meta.set as usize].function != 0 || !seen.insert(&meta.name) {
+                    continue;
+                }
+                let writer = match core.state(index) {
+                    s if s.written => Some((id, s.first_writer)),
+                    _ => self.written_elsewhere(id, &meta.name),
+                };
+                out.extend(self.remark_on(meta, writer));
+            }
+        }
+        out
+    }
+
+    /// Core and row of the first write by another core than `but`.
+    fn written_elsewhere(&self, but: usize, name: &str) -> Option<(usize, Writer)> {
+        let others = self.cores.iter().enumerate().filter(|(id, _)| *id != but);
+        others
+            .filter_map(|(id, core)| Some((id, core.state(core.find(name)?))))
+            .find(|(_, s)| s.written)
+            .map(|(id, s)| (id, s.first_writer))
+    }
+
+    fn remark_on(&self, meta: &LocationMeta, writer: Option<(usize, Writer)>) -> Option<Diagnostic> {
+        let is_input = meta.kind.is_input() || meta.kind == TensorKind::Const;
+        let (code, message, row) = match writer {
+            None if meta.kind.is_output() => {
+                (Remark::OutputNeverWritten, format!("output {} was never written", meta.name), None)
+            }
+            Some((core, writer)) if is_input && !meta.kind.is_output() && !meta.aliased => {
+                let program = self.cores[core].world.resource::<Program>();
+                let by = writer.name(program).unwrap_or_else(|| "?".into());
+                let text = format!("input {} was modified, first by {by}", meta.name);
+                // A remark on several cores names no place of one of them.
+                let row = writer.row().filter(|_| self.cores.len() == 1);
+                (Remark::InputModified, text, row)
+            }
+            _ => return None,
+        };
+        Some(Diagnostic::warning(code, message).at(row).of(meta.name.to_string()))
+    }
+}
