@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "the tests of the lowering use the rest")]
 mod build;
 
-use birsim_engine::sim::Simulator;
+use birsim_engine::Simulator;
 use birsim_klr::LowerOptions;
 use birsim_klr::ast::*;
 use build::*;
