@@ -146,6 +146,16 @@ def _vector(fname: str, label: str, v: Any, data: Any) -> None:
         raise NkiValidationError(f"{fname}: {label} has the shape {tuple(v.shape)}; a vector operand has one element in each of the {data.shape[0]} partitions")
 
 
+def _drained(emit: Any, reduce_res: Any) -> NkiInstruction:
+    """Runs `emit` with the tile that takes the accumulator: engines drain it to float32, other types are a copy of that."""
+    if reduce_res is None or reduce_res.dtype == "float32":
+        emit([] if reduce_res is None else [reduce_res])
+        return _HANDLE
+    stage = _native.ndarray("", list(reduce_res.shape), "float32", "sbuf")
+    emit([stage])
+    return tensor_copy(reduce_res, stage)
+
+
 def _emit(_op: str, _eng: int, _ins: Any, _outs: Any, _name: Any = None, /, **fields: Any) -> NkiInstruction:
     _native.emit(_op, _eng, _ins, _outs, fields, _name)
     return _HANDLE
@@ -380,8 +390,7 @@ def tensor_copy_predicated(dst: Any, src: Any, predicate: Any, reverse_pred: Any
 
 def select_reduce(dst: Any, predicate: Any, on_true: Any, on_false: Any, reduce_res: Any = None, reduce_cmd: Any = reduce_cmd.idle, reduce_op: Any = "maximum", reverse_pred: Any = False, name: Any = None) -> Any:
     """dst = predicate ? on_true : on_false."""
-    outs = [dst] + ([reduce_res] if reduce_res is not None else [])
-    return _emit("CopyPredicated", 5, [predicate, on_true, _opnd(on_false)], outs, name, reverse_pred=bool(reverse_pred), reduce_op=_alu(reduce_op), accumulator_cmd=_ACC[int(reduce_cmd)])
+    return _drained(lambda more: _emit("CopyPredicated", 5, [predicate, on_true, _opnd(on_false)], [dst, *more], name, reverse_pred=bool(reverse_pred), reduce_op=_alu(reduce_op), accumulator_cmd=_ACC[int(reduce_cmd)]), reduce_res)
 
 
 def affine_select(dst: Any, pattern: Any, channel_multiplier: Any = 0, on_true_tile: Any = None, on_false_value: Any = None, cmp_op: Any = "equal", offset: Any = 0, name: Any = None) -> Any:
@@ -394,8 +403,7 @@ def affine_select(dst: Any, pattern: Any, channel_multiplier: Any = 0, on_true_t
 
 def range_select(dst: Any, on_true_tile: Any, comp_op0: Any, comp_op1: Any, bound0: Any, bound1: Any, reduce_cmd: Any = reduce_cmd.reset_reduce, reduce_res: Any = None, reduce_op: Any = "maximum", range_start: Any = 0, on_false_value: Any = -3.4028235e38, name: Any = None) -> Any:
     """dst where the position lies within two bounds, else a number."""
-    outs = [dst] + ([reduce_res] if reduce_res is not None else [])
-    return _emit("RangeSelect", 5, [on_true_tile, _opnd(bound0), _opnd(bound1)], outs, name, base=int(_num(range_start)), compare_op0=_alu(comp_op0), compare_op1=_alu(comp_op1), reduce_op=_alu(reduce_op), reduce_cmd=_ACC[int(reduce_cmd)], fill_value=float(on_false_value))
+    return _drained(lambda more: _emit("RangeSelect", 5, [on_true_tile, _opnd(bound0), _opnd(bound1)], [dst, *more], name, base=int(_num(range_start)), compare_op0=_alu(comp_op0), compare_op1=_alu(comp_op1), reduce_op=_alu(reduce_op), reduce_cmd=_ACC[int(reduce_cmd)], fill_value=float(on_false_value)), reduce_res)
 
 
 def dropout(dst: Any, data: Any, prob: Any, name: Any = None) -> Any:
@@ -426,13 +434,13 @@ def tensor_partition_reduce(dst: Any, op: Any, data: Any, name: Any = None) -> A
 
 def tensor_scalar_reduce(dst: Any, data: Any, op0: Any, operand0: Any, reduce_op: Any, reduce_res: Any = None, reverse0: Any = False, reduce_cmd: Any = reduce_cmd.reset_reduce, reduce_init: Any = None, reduce_res_negate: Any = False, name: Any = None) -> Any:
     """data op0 operand0, and the reduction of the results."""
-    outs = [dst] + ([reduce_res] if reduce_res is not None else [])
-    return _emit("TensorScalarPtr", 5, [data, _opnd(operand0), _opnd(reduce_init)], outs, name, op0=_alu(op0), reverse0=bool(reverse0), op1=_alu(reduce_op), reverse1=False, acc=_ACC[int(reduce_cmd)], negate_second_output=bool(reduce_res_negate))
+    return _drained(lambda more: _emit("TensorScalarPtr", 5, [data, _opnd(operand0)] + ([] if reduce_init is None else [_opnd(reduce_init)]), [dst, *more], name, op0=_alu(op0), reverse0=bool(reverse0), op1=_alu(reduce_op), reverse1=False, acc=_ACC[int(reduce_cmd)], negate_second_output=bool(reduce_res_negate)), reduce_res)
 
 
 def tensor_scalar_cumulative(dst: Any, src: Any, op0: Any, op1: Any, imm0: Any, imm1: Any = None, reduce_cmd: Any = reduce_cmd.reset_reduce, name: Any = None) -> Any:
     """A running combination."""
-    return _emit("TensorScalarCache", 5, [src, _opnd(imm0), _opnd(imm1)], [dst], name, op0=_alu(op0), op1=_alu(op1), mode=1, acc=_ACC[int(reduce_cmd)])
+    ins = [src, _opnd(imm0)] + ([_opnd(imm1)] if int(reduce_cmd) == 4 else [])
+    return _emit("TensorScalarCache", 5, ins, [dst], name, op0=_alu(op0), op1=_alu(op1), mode=1, acc=_ACC[int(reduce_cmd)])
 
 
 def tensor_tensor_scan(dst: Any, data0: Any, data1: Any, initial: Any, op0: Any, op1: Any, reverse0: Any = False, reverse1: Any = False, name: Any = None) -> Any:

@@ -77,6 +77,15 @@ def dma_copy(
         if alu_token(dst_rmw_op) is not nl.add:
             raise ValueError("dst_rmw_op can be add; other operations are not modelled")
         more.pop("dge_mode", None)
+        if dst.rows is not None or src.rows is not None:
+            # The sum is made on chip between a gather of the old rows and a scatter of the new ones.
+            old = allocate(src.normal().shape if dst.rows is not None else dst.normal().shape, dst.dtype)
+            add = allocate(old.shape, dst.dtype)
+            nisa.dma_copy(dst=old.nki(), src=dst.normal().nki(), **more)
+            nisa.dma_copy(dst=add.nki(), src=src.normal().nki(), **more)
+            nisa.tensor_tensor(dst=old.nki(), data1=old.nki(), data2=add.nki(), op=nl.add)
+            nisa.dma_copy(dst=dst.normal().nki(), src=old.nki(), **more)
+            return
         target = dst.normal().nki()
         nisa.dma_compute(dst=target, srcs=[src.normal().nki(), target], reduce_op=nl.add, **more)
         return

@@ -60,9 +60,12 @@ def nc_matmul(
         options["is_stationary_onezero"] = True
     if is_moving_onezero:
         options["is_moving_onezero"] = True
-    columns = int(np.prod(stationary.shape[1:]))
+    double = options.get("perf_mode") == "double_row"
+    # In this mode the dimension of size 2 after the partitions is contracted as well.
+    columns = int(np.prod(stationary.shape[2 if double else 1 :]))
+    free = moving.shape[2 if double else 1 :]
     kept = moving.dtype if is_transpose else as_dtype("float32")
-    return Tile.pending((columns, *moving.shape[1:]), kept, nl.psum, _Product(stationary, moving, options))
+    return Tile.pending((columns, *free), kept, nl.psum, _Product(stationary, moving, options))
 
 
 def nc_transpose(data: Tile, mask: Any = None, dtype: Any = None, engine: Any = None, **_: Any) -> Tile:

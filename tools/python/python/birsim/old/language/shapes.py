@@ -15,7 +15,7 @@ from .memory import copy as copied
 from .reductions import reduce
 
 
-def broadcast_to(src: Tile, *, shape: Any, **_: Any) -> Tile:
+def broadcast_to(src: Tile, shape: Any, **_: Any) -> Tile:
     """The tile repeated to `shape`, without a copy along free axes."""
     shape = tuple(int(n) for n in shape)
     src = src.normal() if src.on_chip else src
