@@ -1,5 +1,6 @@
 //! Helpers of the cross-crate tests.
 
+pub mod bug_cases;
 pub mod build;
 pub mod cases;
 pub mod fuzz;
