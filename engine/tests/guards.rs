@@ -303,12 +303,16 @@ fn a_tensor_map_places_tensors() {
     assert_eq!(go(map).unwrap(), (7.0, true));
     let (value, physical) = go(r#"{"s": {"partition_offset": 3}}"#).unwrap();
     assert!(value.is_nan() && !physical, "an entry with one key places nothing");
+    assert!(go(r#"{"s": {"comment": 1}}"#).is_ok(), "other keys are unknown, not wrong");
+    assert!(go(r#"{"s_sett": {}}"#).unwrap_err().advice_text().contains("did you mean 's_set'?"));
     for (map, code) in [
         ("[", Code::J001),
         ("[]", Code::J002),
         (r#"{"s": 3}"#, Code::J002),
         (r#"{"s": {"partition_offset": -1, "free_offset": 0}}"#, Code::J011),
         (r#"{"zz": {"partition_offset": 0, "free_offset": 0}}"#, Code::F006),
+        (r#"{"zz": {}}"#, Code::F006),
+        (r#"{"s": {"partition_ofset": 0, "free_offset": 0}}"#, Code::J006),
     ] {
         assert_eq!(go(map).unwrap_err().code(), code, "{map}");
     }

@@ -54,6 +54,8 @@ birsim_kernels::named_enum! {
         Pinned = 16, "pinned";
         /// Finding of the checker `race`.
         Race = 17, "race";
+        /// A check or a seed had nothing to look at.
+        SaysNothing = 18, "says-nothing";
     }
 }
 

@@ -68,6 +68,9 @@ codes! {
     F008 Invalid "usage",
         rule: "options and arguments follow `birsim --help`",
         advice: "see `birsim --help`";
+    F009 Invalid "one file for two purposes",
+        rule: "a file that a run writes is no other file that it writes, and none that it reads",
+        advice: "choose another file; nothing was run or written";
     J001 Invalid "malformed JSON",
         rule: "a BIR module is one JSON object",
         advice: "the text is damaged or cut off; write the module again";
@@ -124,7 +127,7 @@ codes! {
         advice: "write the file with a matching compiler";
     K003 Unsupported "KLR contents without a kernel",
         rule: "only `kernel` and `lnc` contents hold an executable kernel",
-        advice: "trace and lower the kernel first, then pass the resulting .klr";
+        advice: "the file holds a source; let the KLR compiler trace it, and pass the .klr file with `kernel` or `lnc` contents that it writes";
     K004 Unsupported "KLR operator not lowered",
         rule: "a KLR operator must have a documented lowering to BIR",
         advice: "express the kernel with other operators";
@@ -154,7 +157,7 @@ codes! {
         advice: "cast the operand first";
     S008 Fault "kernel contract violated",
         rule: "the operands and fields of an instruction satisfy its documented contract",
-        advice: "see the rule in the message";
+        advice: "change the operand or field that the message names so that what it says holds";
     S009 Fault "limit reached",
         rule: "a run stays inside --max-memory, --max-instructions and --timeout",
         advice: "raise the limit, or look for a loop that never ends";
@@ -178,7 +181,7 @@ codes! {
         advice: "assign an engine";
     S017 Fault "checker",
         rule: "a program keeps the rule of every checker that --check selects",
-        advice: "see the message, or leave the checker out of --check";
+        advice: "mend the instruction that the message names, or leave the checker out of --check";
     S018 Fault "capacity exceeded",
         rule: "allocated locations fit the memory of the target",
         advice: "choose a larger target or smaller tiles";

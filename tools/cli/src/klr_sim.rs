@@ -169,7 +169,8 @@ fn translate(texts: &[&str]) -> Result<Translated> {
         }
     }
     let program = program.ok_or_else(|| usage("no KLR file is given", texts.join(" ")))?;
-    let mut args: Vec<String> = ["birsim", "run", "--out", ".", "--mem-mode", memory].map(String::from).to_vec();
+    let mut args: Vec<String> =
+        ["birsim", "run", "--out", ".", "--unsupported", "skip", "--mem-mode", memory].map(String::from).to_vec();
     args.extend(out);
     for file in inputs {
         args.push(format!("--input-files={file}"));
@@ -199,7 +200,7 @@ mod tests {
 
     #[test]
     fn flags_translate() {
-        assert_eq!(translated(&["k.klr"]), "birsim run --out . --mem-mode symbolic -- k.klr");
+        assert_eq!(translated(&["k.klr"]), "birsim run --out . --unsupported skip --mem-mode symbolic -- k.klr");
         let text = translated(&[
             "--input-files=a.npy,b.npy",
             "-input-files",
@@ -215,7 +216,7 @@ mod tests {
         ]);
         assert_eq!(
             text,
-            "birsim run --out . --mem-mode auto --target gen3 --ignore-mismatch --order program --input-files=a.npy \
+            "birsim run --out . --unsupported skip --mem-mode auto --target gen3 --ignore-mismatch --order program --input-files=a.npy \
              --input-files=b.npy --input-files=c.npy --output-files=o.npy -- k.klr"
         );
         let off = translated(&["k.klr", "--output-files=o.npy", "--enable-check-outputs=false"]);

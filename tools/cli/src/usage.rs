@@ -26,6 +26,11 @@ impl<'a> Usage<'a> {
         usage
     }
 
+    /// An instruction has the tensor as its output.
+    pub fn writes(&self, decl: &Decl) -> bool {
+        self.written.contains(decl.name.as_str()) || self.written.contains(decl.set.as_str())
+    }
+
     /// The program reads the tensor and expects its contents from outside.
     pub fn needs(&self, decl: &Decl) -> bool {
         let in_set = |s: &HashSet<&str>| s.contains(decl.name.as_str()) || s.contains(decl.set.as_str());

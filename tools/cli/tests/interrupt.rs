@@ -35,10 +35,10 @@ fn an_interrupt_ends_the_run_with_a_partial_report() {
         assert!(sent.success());
         let out = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(out.stderr).unwrap();
-        assert_eq!(out.status.code(), Some(3), "{signal}: {stderr}");
+        assert_eq!(out.status.code(), Some(130), "{signal}: {stderr}");
         assert!(stderr.contains("the run was interrupted"), "{stderr}");
         let report = s.report("r.json");
-        assert_eq!(report["exit_code"], 3, "{report}");
+        assert_eq!((&report["exit_code"], &report["status"]), (&130.into(), &"interrupted".into()), "{report}");
         assert!(report["stats"]["ticks"].as_u64().unwrap() > 0, "{report}");
         assert!(!s.path("out").exists(), "nothing was written, so the folder goes again");
         std::fs::remove_file(s.path("r.json")).unwrap();

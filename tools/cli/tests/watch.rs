@@ -41,6 +41,12 @@ fn findings_of_checkers_end_the_run_with_3() {
     let codes: Vec<&str> =
         report["diagnostics"].as_array().unwrap().iter().map(|d| d["code"].as_str().unwrap()).collect();
     assert_eq!(codes, ["uninit", "nan-write", "BIR-S017"]);
+    assert_eq!(report["outputs"][0]["name"], "o", "a finding leaves the outputs");
+    assert_eq!(s.list("birsim-out"), ["o-birsim.npy"]);
+    let checked = s.birsim(&with(&["--check", "uninit", "--golden", "o=x.npy", "-q"]));
+    checked.exits(3);
+    assert!(checked.stdout.contains("fault: uninit: I-0 reads"), "{}", checked.stdout);
+    assert!(checked.stdout.contains("1 output written, 1 of 1 checked differ"), "{}", checked.stdout);
     s.birsim(&with(&["--check", "write-only,pinned"])).exits(0);
     let usage = s.birsim(&with(&["--check", "everything"]));
     usage.exits(2);
@@ -73,17 +79,23 @@ fn fault_29_the_first_instruction_that_differs_from_a_golden_trace_is_named() {
     s.write("y.npy", square([1.0, 2.0, 3.0, 5.0]));
     let other = s.birsim(&["run", "p.json", "--input", "x=y.npy", "--golden-trace", "t.jsonl"]);
     let text = "I-0 on DMA is the first instruction whose outputs differ from line 1 of t.jsonl";
-    assert!(other.exits(0).stderr.contains(text), "{}", other.stderr);
+    assert!(other.exits(1).stdout.contains(&format!("mismatch: the trace: {text}")), "{}", other.stdout);
     let lines: Vec<String> = read("t.jsonl").lines().map(str::to_string).collect();
     s.write("short.jsonl", format!("{}\n", lines[0]));
     let short = s.birsim(&with(&["--golden-trace", "short.jsonl", "--report", "r.json"]));
-    assert!(short.exits(0).stderr.contains("I-1 on DMA runs where short.jsonl ends"), "{}", short.stderr);
+    assert!(short.exits(1).stdout.contains("I-1 on DMA runs where short.jsonl ends"), "{}", short.stdout);
     assert_eq!(s.report("r.json")["diagnostics"][0]["code"], "trace-differs");
     s.write("long.jsonl", [lines.clone(), lines].concat().join("\n"));
     let long = s.birsim(&with(&["--golden-trace", "long.jsonl"]));
-    assert!(long.exits(0).stderr.contains("the run ends where long.jsonl goes on with I-0"), "{}", long.stderr);
+    assert!(long.exits(1).stdout.contains("the run ends where long.jsonl goes on with I-0"), "{}", long.stdout);
+    let quiet = s.birsim(&with(&["--golden-trace", "long.jsonl", "-q", "--junit", "j.xml"]));
+    assert!(quiet.exits(1).stdout.starts_with("mismatch: the trace: "), "{}", quiet.stdout);
+    assert!(read("j.xml").contains("name=\"golden trace\"") && read("j.xml").contains("failures=\"1\""));
+    s.birsim(&with(&["--golden-trace", "long.jsonl", "--ignore-mismatch"])).exits(0);
     s.write("bad.jsonl", "{}");
-    s.birsim(&with(&["--golden-trace", "bad.jsonl"])).exits(2).says("BIR-J001", "not a row of a trace");
+    s.birsim(&with(&["--golden-trace", "bad.jsonl"]))
+        .exits(2)
+        .says("BIR-J001", "line 1 of the trace file is not a row");
     s.birsim(&with(&["--golden-trace", "none.jsonl"])).exits(2).says("BIR-F001", "cannot read the trace");
 }
 
@@ -127,5 +139,9 @@ fn a_tensor_map_is_read_and_checked() {
     s.birsim(&with(&["--tensor-map", "m.json"])).exits(0);
     s.write("m.json", r#"{"q": {"partition_offset": 0, "free_offset": 0}}"#);
     s.birsim(&with(&["--tensor-map", "m.json"])).exits(2).says("BIR-F006", "places q");
+    s.write("m.json", r#"{"t_st": {"partition_offset": 0, "free_offset": 0}}"#);
+    s.birsim(&with(&["--tensor-map", "m.json"])).exits(2).says("BIR-F006", "did you mean 't_set'?");
+    s.write("m.json", r#"{"t": {"partition_offset": 0, "fre_offset": 0}}"#);
+    s.birsim(&with(&["--tensor-map", "m.json"])).exits(2).says("BIR-J006", "did you mean 'free_offset'?");
     s.birsim(&with(&["--tensor-map", "none.json"])).exits(2).says("BIR-F001", "tensor map");
 }

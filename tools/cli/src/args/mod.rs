@@ -34,7 +34,7 @@ pub enum Command {
     Inspect(Inspect),
     /// Write a program as normalised BIR-JSON; a KLR kernel is lowered to BIR first.
     Convert(Convert),
-    /// Check one .npy file against another: exit 0 when they match, 1 when they differ.
+    /// Check one .npy file or .npz archive against another: exit 0 when they match, 1 when they differ.
     Compare(Compare),
     /// List every InstructionType and what birsim does with it.
     Ops(Ops),
@@ -46,17 +46,32 @@ pub enum Command {
 #[derive(Args, Clone, Debug, Default)]
 pub struct ToleranceArgs {
     /// Relative tolerance as a fraction (0.01 accepts one percent).
-    #[arg(long, value_name = "R", conflicts_with = "birsim_output_tolerance", value_parser = tolerance)]
+    #[arg(
+        long,
+        value_name = "R",
+        conflicts_with = "birsim_output_tolerance",
+        value_parser = tolerance,
+        allow_negative_numbers = true
+    )]
     pub rtol: Option<f64>,
     /// Absolute tolerance.
-    #[arg(long, value_name = "A", conflicts_with = "birsim_output_tolerance", value_parser = tolerance)]
+    #[arg(
+        long,
+        value_name = "A",
+        conflicts_with = "birsim_output_tolerance",
+        value_parser = tolerance,
+        allow_negative_numbers = true
+    )]
     pub atol: Option<f64>,
     /// Relative tolerance in percent, and absolute tolerance. The default is 1.0,1e-05.
-    #[arg(long, value_name = "PERCENT,ABS", num_args = 1, value_parser = tolerance_pair)]
+    #[arg(long, value_name = "PERCENT,ABS", num_args = 1, value_parser = tolerance_pair, allow_hyphen_values = true)]
     pub birsim_output_tolerance: Option<(f64, f64)>,
     /// Also compare the signs and payloads of NaN in exact checks.
     #[arg(long)]
     pub nan_bits: bool,
+    /// Convert goldens of another numeric element type, such as float64, to that of the output.
+    #[arg(long)]
+    pub golden_cast: bool,
     /// Compare tensors of different shapes when they have the same number of elements.
     #[arg(long, alias = "birsim-output-flatten")]
     pub flatten: bool,
@@ -116,7 +131,7 @@ pub enum ProfileArg {
 /// What happens at an instruction that the reference skips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum UnsupportedArg {
-    /// Skip it, with a warning.
+    /// Skip it, and take the results as they are.
     Skip,
     /// Stop with exit code 4.
     Error,
@@ -126,11 +141,11 @@ pub enum UnsupportedArg {
 #[derive(Args, Debug)]
 pub struct Run {
     /// BIR-JSON module or KLR file, recognised by content; `-` is standard input. Several modules are the cores of one
-    /// program, which `convert` writes one by one.
+    /// program, one file each, as `convert` writes them.
     #[arg(value_name = "PROGRAM", required = true)]
     pub program: Vec<PathBuf>,
 
-    /// Bind an input to a .npy file; may be repeated.
+    /// Bind an input to a .npy file, or to a member of an archive: X.npz[MEMBER]. May be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = named_file, help_heading = "Inputs")]
     pub input: Vec<(String, PathBuf)>,
     /// Bind files to inputs in the order in which the program declares them.
@@ -143,10 +158,10 @@ pub struct Run {
     #[arg(long, value_name = "DIR", help_heading = "Inputs")]
     pub constants: Option<PathBuf>,
     /// Fill inputs that have no file with random values; the same seed gives the same values.
-    #[arg(long, value_name = "SEED", help_heading = "Inputs")]
+    #[arg(long, value_name = "SEED", help_heading = "Inputs", allow_negative_numbers = true)]
     pub random_inputs: Option<u64>,
 
-    /// Check an output against a .npy file; may be repeated.
+    /// Check an output against a .npy file, or against a member of an archive: X.npz[MEMBER]. May be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = named_file, help_heading = "Goldens")]
     pub golden: Vec<(String, PathBuf)>,
     /// Check outputs against files in the order in which the program declares its outputs.
@@ -187,7 +202,7 @@ pub struct Run {
     /// Look for uninit, nan, nan-write, write-only, pinned, race; a finding is a fault.
     #[arg(long, value_name = "C,C,..", value_delimiter = ',', value_parser = check, help_heading = "Checks")]
     pub check: Vec<Check>,
-    /// Print nothing but errors.
+    /// Print verdict, mismatches and findings only: no progress, no statistics, no remarks.
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Outputs")]
     pub quiet: bool,
     /// Print more: counts per opcode, sources of the inputs.
@@ -210,7 +225,13 @@ pub struct Run {
     #[arg(long, value_enum, default_value = "window", value_name = "S", help_heading = "Machine")]
     pub schedule: ScheduleArg,
     /// Issue one instruction per tick, from a random engine among those that are ready. Shows data races.
-    #[arg(long, value_name = "N", conflicts_with = "schedule", help_heading = "Machine")]
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "schedule",
+        help_heading = "Machine",
+        allow_negative_numbers = true
+    )]
     pub schedule_seed: Option<u64>,
     /// Preset for choices that public documents leave open.
     #[arg(long, value_enum, default_value = "reference", value_name = "P", help_heading = "Machine")]
@@ -221,7 +242,7 @@ pub struct Run {
     /// Evaluate activation functions with the tables in this folder, where it has one for the function.
     #[arg(long, value_name = "DIR", help_heading = "Machine")]
     pub pwp_tables: Option<PathBuf>,
-    /// Places of SBUF and PSUM tensors: {"TENSOR": {"partition_offset": P, "free_offset": F}}.
+    /// Where SBUF and PSUM tensors are placed: {"TENSOR": {"partition_offset": P, "free_offset": F}}.
     #[arg(long, value_name = "FILE.json", help_heading = "Machine")]
     pub tensor_map: Option<PathBuf>,
     /// The only program that CustomOp and BIRKernel may start; it gets a JSON description as its argument.
@@ -229,7 +250,14 @@ pub struct Run {
     pub allow_external_kernels: Option<PathBuf>,
     /// Value of bytes that were never written, instead of 0xFF. With several values the program runs once with each; an
     /// output that differs depends on uninitialised memory, which is a fault.
-    #[arg(long, value_name = "BYTE,..", value_delimiter = ',', value_parser = byte, help_heading = "Machine")]
+    #[arg(
+        long,
+        value_name = "BYTE,..",
+        value_delimiter = ',',
+        value_parser = byte,
+        help_heading = "Checks",
+        allow_hyphen_values = true
+    )]
     pub fill: Vec<u8>,
     /// Treat semaphores left non-zero, misaligned tensors and other doubtful points as faults.
     #[arg(long, help_heading = "Machine")]
@@ -245,23 +273,25 @@ pub struct Run {
     #[arg(long, help_heading = "Outputs")]
     pub device_print_full: bool,
     /// What happens at the instructions that the documented simulator skips.
-    #[arg(long, value_enum, default_value = "skip", value_name = "DO", help_heading = "Machine")]
-    pub unsupported: UnsupportedArg,
+    /// Without this option they are skipped, and a run in which one of them has outputs ends with exit code 4 unless every
+    /// output matches its golden.
+    #[arg(long, value_enum, value_name = "DO", help_heading = "Machine")]
+    pub unsupported: Option<UnsupportedArg>,
     /// Seed of the host's random generator; 42 by default.
-    #[arg(long, value_name = "N", help_heading = "Machine")]
+    #[arg(long, value_name = "N", help_heading = "Machine", allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Number of threads; results do not depend on it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Machine")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Machine", allow_negative_numbers = true)]
     pub threads: Option<u16>,
 
-    /// Stop when the program has touched this much memory (suffixes K, M, G).
-    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Limits")]
+    /// Stop before the run needs more memory than this, tensor files included (suffixes K, M, G).
+    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "Limits", allow_hyphen_values = true)]
     pub max_memory: Option<u64>,
     /// Stop after this many instructions.
-    #[arg(long, value_name = "N", help_heading = "Limits")]
+    #[arg(long, value_name = "N", help_heading = "Limits", allow_negative_numbers = true)]
     pub max_instructions: Option<u64>,
     /// Stop after this many seconds.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Limits")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Limits", allow_negative_numbers = true)]
     pub timeout: Option<std::time::Duration>,
 }
 
@@ -269,7 +299,7 @@ pub struct Run {
 #[derive(Args, Debug)]
 pub struct Validate {
     /// BIR-JSON module or KLR file, recognised by content; `-` is standard input. Several modules are the cores of one
-    /// program, which `convert` writes one by one.
+    /// program, one file each, as `convert` writes them.
     #[arg(value_name = "PROGRAM", required = true)]
     pub program: Vec<PathBuf>,
     /// Machine to validate for. Default: the program's, else trn2.
@@ -320,11 +350,11 @@ pub struct Convert {
 /// Arguments of `compare`.
 #[derive(Args, Debug)]
 pub struct Compare {
-    /// Tensor file to check.
-    #[arg(value_name = "A.npy")]
+    /// Tensor file to check: .npy, X.npz[MEMBER], or a whole .npz archive.
+    #[arg(value_name = "A")]
     pub got: PathBuf,
     /// Golden tensor file.
-    #[arg(value_name = "B.npy")]
+    #[arg(value_name = "B")]
     pub want: PathBuf,
     /// Element type of files that hold raw bits; by default the side file FILE.npy.meta says it.
     #[arg(long, value_name = "DTYPE", value_parser = dtype)]

@@ -1,8 +1,9 @@
 //! Values of options.
 
+use crate::npy::encode_name;
 use birsim_engine::{Check, Target, ir::Arch};
 use birsim_kernels::{Dtype, Named};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `NAME=FILE`.
 pub(super) fn named_file(text: &str) -> Result<(String, PathBuf), String> {
@@ -21,6 +22,18 @@ pub struct DumpPoint {
     pub instruction: Option<String>,
     /// File; without one, a name in the output folder.
     pub file: Option<PathBuf>,
+}
+
+impl DumpPoint {
+    /// The file the values go to.
+    pub fn path(&self, out: &Path) -> PathBuf {
+        let tensor = encode_name(&self.tensor);
+        let name = match &self.instruction {
+            None => format!("{tensor}-dump.npy"),
+            Some(i) => format!("{tensor}@{}-dump.npy", encode_name(i)),
+        };
+        self.file.clone().unwrap_or_else(|| out.join(name))
+    }
 }
 
 /// `TENSOR[@INSTRUCTION[#N]][=FILE]`.

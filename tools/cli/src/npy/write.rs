@@ -124,10 +124,12 @@ mod tests {
         let path = write_tensor(dir.path(), "t", Dtype::Float8e4, &[1], &[0], MetaNames::MlDtypes).unwrap();
         let meta = dir.path().join("t-birsim.npy.meta");
         assert_eq!(std::fs::read_to_string(&meta).unwrap(), "{\"ml_dtype\": \"float8_e4m3\"}\n");
-        assert_eq!(crate::npy::meta_dtype(&path), Some(Dtype::Float8e4));
+        assert_eq!(crate::npy::meta_dtype(&path).unwrap(), Some(Dtype::Float8e4));
         write_tensor(dir.path(), "t", Dtype::Float8e4, &[1], &[0], MetaNames::Bir).unwrap();
         assert_eq!(std::fs::read_to_string(&meta).unwrap(), "{\"ml_dtype\": \"float8e4\"}\n");
-        assert_eq!(crate::npy::meta_dtype(&path), Some(Dtype::Float8e4));
+        assert_eq!(crate::npy::meta_dtype(&path).unwrap(), Some(Dtype::Float8e4));
+        std::fs::write(&meta, "{\"ml_dtyp\": \"float8e4\"}").unwrap();
+        assert_eq!(crate::npy::meta_dtype(&path).unwrap_err().received_value(), Some("ml_dtyp"));
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use super::report::Record;
 use crate::args::Run;
-use crate::program::Source;
-use crate::tensors::Decl;
+use crate::tensors::{Decl, Plan};
 use birsim_engine::ir::Module;
 use birsim_engine::{Builder, Cores};
 use birsim_kernels::{Code, Error, Result};
@@ -14,14 +13,14 @@ pub fn same(
     builder: &Builder,
     modules: &[Module],
     decls: &[Decl],
-    sources: &[Source],
+    inputs: &Plan,
     sim: &mut Cores,
 ) -> Result<()> {
     let Some((first, others)) = args.fill.split_first() else { return Ok(()) };
     let outputs: Vec<&Decl> = decls.iter().filter(|d| d.kind.is_output()).collect();
     for fill in others {
         let mut other = Cores::load(&builder.clone().fill(*fill), modules)?;
-        super::bind(args, &mut other, modules, decls, sources, &mut Record::new(args))?;
+        super::bind(&mut other, modules, decls, inputs, &mut Record::new(args))?;
         other.run()?;
         for decl in &outputs {
             let (a, b) = (sim.output(&decl.name)?, other.output(&decl.name)?);

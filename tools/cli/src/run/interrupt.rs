@@ -1,10 +1,10 @@
-//! Ctrl-C and termination requests: the run ends at the next tick, with what it has so far.
+//! Ctrl-C and termination requests: the run ends with what it has so far, and with an exit code of its own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Exit code of a program that an interrupt killed, by convention of shells.
-const KILLED: i32 = 130;
+/// Exit code of a program that an interrupt ended, by convention of shells.
+pub const INTERRUPTED: i32 = 130;
 
 /// The flag that an interrupt sets. A second interrupt ends the process at once.
 pub fn flag() -> Arc<AtomicBool> {
@@ -15,10 +15,15 @@ pub fn flag() -> Arc<AtomicBool> {
         // Without a handler the process dies of the signal, as any other would.
         let _ = ctrlc::set_handler(move || {
             if seen.swap(true, Ordering::Relaxed) {
-                std::process::exit(KILLED);
+                std::process::exit(INTERRUPTED);
             }
         });
         flag
     });
     Arc::clone(flag)
+}
+
+/// An interrupt has come.
+pub fn came() -> bool {
+    flag().load(Ordering::Relaxed)
 }

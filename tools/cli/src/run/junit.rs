@@ -1,4 +1,5 @@
-//! The verdict as JUnit XML: one test for the run itself, one for every output with a golden.
+//! The verdict as JUnit XML: one test for the run itself, one for every output with a golden, one for a
+//! golden trace.
 
 use super::report::Record;
 use std::fmt::Write;
@@ -28,6 +29,18 @@ pub fn xml(record: &Record) -> String {
         failures += 1;
         let text = escape(&golden.text());
         let _ = write!(cases, ">\n    <failure type=\"mismatch\" message=\"{text}\"/>\n  </testcase>\n");
+    }
+    if let Some(difference) = &record.trace {
+        tests += 1;
+        let _ = write!(cases, "  <testcase classname=\"{program}\" name=\"golden trace\" time=\"0\"");
+        match difference {
+            None => cases.push_str("/>\n"),
+            Some(text) => {
+                failures += 1;
+                let text = escape(text);
+                let _ = write!(cases, ">\n    <failure type=\"mismatch\" message=\"{text}\"/>\n  </testcase>\n");
+            }
+        }
     }
     let errors = u32::from(record.failure().is_some());
     format!(

@@ -1,27 +1,31 @@
 //! `birsim run`: from the command line to the verdict.
 
+mod budget;
 mod fills;
 mod folder;
 mod interrupt;
 mod junit;
 mod outputs;
+mod paths;
 mod progress;
 mod report;
+mod skipped;
 mod summary;
 mod watch;
 
-use crate::args::{MemModeArg, OrderArg, ProfileArg, Run, ScheduleArg, UnsupportedArg};
+use crate::args::{MemModeArg, OrderArg, ProfileArg, Progress, Run, ScheduleArg, UnsupportedArg};
 use crate::program::{self, Kind, Loaded, Source};
 use crate::tensors::{Decl, Files, Given, Plan};
 use crate::term::{Term, plain, print};
 use crate::{guard, tensors, usage};
 use birsim_engine::ir::Module;
 use birsim_engine::ir::spelling::misspelt;
-use birsim_engine::{Cores, IssueOrder, Limits, MemMode, Order, Remark, RunSummary, Simulator};
+use birsim_engine::{Check, Cores, IssueOrder, Limits, MemMode, Order, Remark, RunSummary, Simulator};
 use birsim_kernels::profile::TensorNames;
 use birsim_kernels::{Code, Error, Profile, Result};
 use birsim_klr::LowerOptions;
 use folder::OutputFolder;
+use paths::Paths;
 use progress::Meter;
 use report::Record;
 use std::path::Path;
@@ -33,11 +37,12 @@ use std::time::Instant;
 pub fn run(args: &Run, term: &Term) -> i32 {
     let mut record = Record::new(args);
     let outcome = guard(|| execute(args, term, &mut record));
-    match &outcome {
-        Ok(()) => {}
-        Err(e) => {
-            record.fail(e);
-            term.error(e);
+    if let Err(e) = &outcome {
+        record.fail(e);
+        term.error(e);
+        // The report itself may be the file that is needed for two purposes.
+        if e.code() == Code::F009 {
+            return record.exit_code();
         }
     }
     let mut code = record.exit_code();
@@ -46,7 +51,7 @@ pub fn run(args: &Run, term: &Term) -> i32 {
         term.error(&e);
         code = if code == 0 { e.class().exit_code() } else { code };
     };
-    if outcome.is_ok() && !args.quiet {
+    if record.finished {
         print(&summary::text(&record, args, term)).unwrap_or_else(&mut failed);
     }
     let texts = [(&args.report, record.json(record.exit_code())), (&args.junit, junit::xml(&record))];
@@ -63,6 +68,8 @@ pub fn attempt(args: &Run, term: &Term) -> Result<()> {
 }
 
 fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
+    let mut paths = Paths::of(args);
+    paths.check()?;
     let profile = profile(args)?;
     record.profile(args.profile, &profile);
     let sources = args.program.iter().map(|p| Source::read(p)).collect::<Result<Vec<Source>>>()?;
@@ -82,17 +89,24 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
         builder = builder.fill(*fill);
     }
     let unwatched = builder.clone();
-    let trace = watch::Trace::create(args)?;
+    let trace = watch::Trace::prepare(args)?;
     builder = watch::configure(builder, args, trace.as_ref())?;
     let mut sim = Cores::load(&builder, &modules)?;
     let decls = declarations(&sim, &modules, &profile);
-    bind(args, &mut sim, &modules, &decls, &sources, record)?;
+    let inputs = inputs(args, &decls, &sources)?;
     let goldens = Given { named: &args.golden, positional: &args.output_files, collection: args.goldens.as_deref() };
     let goldens = Plan::goldens(&decls, &goldens)?;
     watch::check_dumps(args, &decls)?;
+    paths.tensors(args, &decls, &inputs, &goldens);
+    paths.check()?;
+    paths::one_core_per_output(&sim, &modules, &decls)?;
+    budget::check(args, &decls, &inputs, &goldens)?;
+    bind(&mut sim, &modules, &decls, &inputs, record)?;
     let folder = OutputFolder::prepare(&args.out)?;
 
-    let meter = Meter::start(args.progress, &record.program, Arc::clone(&counter));
+    trace.as_ref().map_or(Ok(()), watch::Trace::open)?;
+    let progress = if args.quiet { Progress::Never } else { args.progress };
+    let meter = Meter::start(progress, &record.program, Arc::clone(&counter));
     // A panic inside the machine must not cost the statistics.
     let ran = guard(|| sim.run());
     drop(meter);
@@ -107,30 +121,50 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
         (Err(e), Err(_)) => term.warn(e.what()),
         _ => {}
     }
-    match ran {
+    let finding = match ran {
         Ok(summaries) => {
             device_prints(&summaries)?;
             record.summary(&summaries, &sim);
+            None
         }
         Err(e) => {
+            let e = e.at(|p| p.file = Some(record.program.clone()));
             if let Ok(summaries) = guard(|| Ok(sim.summaries())) {
                 device_prints(&summaries)?;
                 record.summary(&summaries, &sim);
-                // The error is the first finding of the checkers.
-                if e.code() == Code::S017 && !args.quiet {
-                    record.findings().skip(1).for_each(|f| term.warn(&f));
-                }
             }
-            return Err(e.at(|p| p.file = Some(record.program.clone())));
+            // Checkers speak when everything has run, so there are outputs. Of several cores one may speak before the
+            // others have come to their ends.
+            if e.code() != Code::S017 || sim.cores().len() > 1 {
+                return Err(e);
+            }
+            // The error tells the first finding.
+            record.findings().skip(1).for_each(|f| term.warn(&f));
+            Some(e)
         }
-    }
+    };
+    says_nothing(args, record);
     if args.fill.len() > 1 {
-        fills::same(args, &watch::configure(unwatched, args, None)?, &modules, &decls, &sources, &mut sim)?;
+        fills::same(args, &watch::configure(unwatched, args, None)?, &modules, &decls, &inputs, &mut sim)?;
     }
-    if !args.quiet {
-        record.warnings().for_each(|w| term.warn(w));
+    record.warnings(args.quiet).for_each(|w| term.warn(w));
+    outputs::outputs(args, &profile, &mut sim, &decls, &goldens, &folder, record)?;
+    record.finished = true;
+    finding.map_or(Ok(()), Err)?;
+    skipped::verdict(args, &modules, record)
+}
+
+/// Checks and seeds that had nothing to look at promise nothing.
+fn says_nothing(args: &Run, record: &mut Record) {
+    if record.order != Some("program") {
+        return;
     }
-    outputs::outputs(args, &profile, &mut sim, &decls, &goldens, &folder, record)
+    let race = args.check.contains(&Check::Race).then(|| "--check race".to_string());
+    let seed = args.schedule_seed.map(|n| format!("--schedule-seed {n}"));
+    for option in [race, seed].into_iter().flatten() {
+        let text = format!("{option} says nothing here: the program runs in list order, in which nothing can race");
+        record.warning(Remark::SaysNothing, text);
+    }
 }
 
 /// Most errors of one kernel that are printed.
@@ -206,7 +240,7 @@ fn builder(args: &Run, profile: Profile, counter: &Arc<AtomicU64>) -> birsim_eng
         .limits(limits)
         .strict(args.strict)
         .print_all(args.device_print_full)
-        .unsupported_is_error(args.unsupported == UnsupportedArg::Error);
+        .unsupported_is_error(args.unsupported == Some(UnsupportedArg::Error));
     if let Some(target) = args.target {
         builder = builder.target(target);
     }
@@ -237,20 +271,17 @@ fn declarations(sim: &Cores, modules: &[Module], profile: &Profile) -> Vec<Decl>
     .collect()
 }
 
-fn bind(
-    args: &Run,
-    sim: &mut Cores,
-    modules: &[Module],
-    decls: &[Decl],
-    sources: &[Source],
-    record: &mut Record,
-) -> Result<()> {
+/// Where the inputs come from.
+fn inputs(args: &Run, decls: &[Decl], sources: &[Source]) -> Result<Plan> {
     let given = Given { named: &args.input, positional: &args.input_files, collection: args.inputs.as_deref() };
     let mut folders: Vec<&Path> =
         args.constants.as_deref().into_iter().chain(sources.iter().map(|s| s.folder.as_path())).collect();
     folders.dedup();
     let files = Files { folders: &folders, confined: sources[0].kind()? == Kind::Klr };
-    let plan = Plan::inputs(decls, &given, args.random_inputs, &files)?;
+    Plan::inputs(decls, &given, args.random_inputs, &files)
+}
+
+fn bind(sim: &mut Cores, modules: &[Module], decls: &[Decl], plan: &Plan, record: &mut Record) -> Result<()> {
     let used = usage::Usage::of(modules);
     for (decl, origin) in decls.iter().zip(&plan.origins) {
         match origin {

@@ -2,7 +2,7 @@
 
 use super::folder::OutputFolder;
 use super::report::{OutputRecord, Record};
-use crate::args::Run;
+use crate::args::{Run, ToleranceArgs};
 use crate::golden::{self, Tensor};
 use crate::npy::write_tensor;
 use crate::tensors::{self, Decl, Plan, with_npy};
@@ -43,7 +43,7 @@ pub fn outputs(
             check_nan(decl, bytes)?;
         }
         let Some(origin) = golden else { continue };
-        let outcome = check(decl, bytes, origin, &tolerance, args.tolerance.flatten)?;
+        let outcome = check(decl, bytes, origin, &tolerance, &args.tolerance)?;
         record.outputs[k].golden = Some(outcome);
     }
     record.ignore_mismatch = args.ignore_mismatch;
@@ -55,10 +55,10 @@ fn check(
     bytes: &[u8],
     origin: &tensors::Origin,
     tolerance: &Tolerance,
-    flatten: bool,
+    args: &ToleranceArgs,
 ) -> Result<golden::Outcome> {
     let got = Tensor { dtype: decl.dtype, shape: &decl.shape, bytes };
-    with_npy(origin, |npy| golden::check(got, npy, tolerance, flatten))
+    with_npy(origin, |npy| golden::check(got, npy, tolerance, args))
         .map_err(|e| e.at(|p| p.tensor = Some(decl.name.clone())))
 }
 

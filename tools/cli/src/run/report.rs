@@ -1,10 +1,11 @@
 //! The machine-readable report of a run. Everything outside `stats` is the same for every schedule, thread count and run.
 
+use super::interrupt;
 use crate::args::{ProfileArg, Run, ScheduleArg};
 use crate::golden::Outcome;
 use birsim_engine::ir::{Engine, Opcode};
 use birsim_engine::{Cores, Diagnostic, Place, Remark, RunSummary, Severity};
-use birsim_kernels::{Dtype, Error, Named, Profile};
+use birsim_kernels::{Code, Dtype, Error, Named, Profile};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -91,6 +92,11 @@ pub struct Record {
     /// A mismatch does not fail the run.
     pub ignore_mismatch: bool,
     diagnostics: Vec<Entry>,
+    /// The first difference from the golden trace, when there is such a trace.
+    pub trace: Option<Option<String>>,
+    /// Outputs are written and checked.
+    pub finished: bool,
+    interrupted: bool,
     failure: Option<Error>,
     ticks: u64,
     /// Wall time of the run.
@@ -129,6 +135,9 @@ impl Record {
             tolerance: String::new(),
             ignore_mismatch: false,
             diagnostics: Vec::new(),
+            trace: None,
+            finished: false,
+            interrupted: false,
             failure: None,
             ticks: 0,
             wall: Duration::ZERO,
@@ -183,9 +192,31 @@ impl Record {
         })
     }
 
-    /// Texts of the warnings.
-    pub fn warnings(&self) -> impl Iterator<Item = &str> {
-        self.remarks(Severity::Warning).map(|d| d.message.as_str())
+    /// Texts of the warnings; with `quiet` only of those without which the verdict would promise too much. A difference of
+    /// traces is part of the verdict.
+    pub fn warnings(&self, quiet: bool) -> impl Iterator<Item = &str> {
+        let kept = self.remarks(Severity::Warning).filter(move |d| match d.code {
+            Remark::TraceDiffers => false,
+            Remark::SaysNothing => true,
+            _ => !quiet,
+        });
+        kept.map(|d| d.message.as_str())
+    }
+
+    /// Notes the outcome of the comparison with a golden trace.
+    pub fn golden_trace(&mut self, args: &Run, difference: Option<String>) {
+        if args.golden_trace.is_none() {
+            return;
+        }
+        if let Some(text) = &difference {
+            self.warning(Remark::TraceDiffers, text.clone());
+        }
+        self.trace = Some(difference);
+    }
+
+    /// Opcodes that were skipped, and how often.
+    pub fn skipped(&self) -> &[(&'static str, u64)] {
+        &self.skipped
     }
 
     /// Texts of the checkers' findings.
@@ -196,6 +227,8 @@ impl Record {
     /// Ends the run with an error.
     pub fn fail(&mut self, e: &Error) {
         self.error(e);
+        // Of the limits, the one that a person set off is no fault of the program.
+        self.interrupted = e.code() == Code::S009 && interrupt::came();
         self.failure = Some(e.clone());
     }
 
@@ -210,12 +243,14 @@ impl Record {
     }
 
     fn mismatch(&self) -> bool {
-        self.outputs.iter().any(|o| o.golden.as_ref().is_some_and(|g| !g.equal()))
+        let output = |o: &OutputRecord| o.golden.as_ref().is_some_and(|g| !g.equal());
+        self.outputs.iter().any(output) || matches!(self.trace, Some(Some(_)))
     }
 
     /// Exit code of the run.
     pub fn exit_code(&self) -> i32 {
         match &self.failure {
+            Some(_) if self.interrupted => interrupt::INTERRUPTED,
             Some(e) => e.class().exit_code(),
             None if self.mismatch() && !self.ignore_mismatch => 1,
             None => 0,
@@ -225,6 +260,7 @@ impl Record {
     /// The report.
     pub fn json(&self, exit_code: i32) -> String {
         let status = match &self.failure {
+            Some(_) if self.interrupted => "interrupted",
             Some(e) => e.class().word(),
             None if self.mismatch() => "mismatch",
             None => "ok",

@@ -1,15 +1,21 @@
 //! What a person reads after a run.
 
-use super::report::Record;
+use super::report::{OutputRecord, Record};
 use crate::args::Run;
 use crate::npy::shape_text;
 use crate::term::{Style, Term, plain};
 use birsim_kernels::Named;
 use std::fmt::Write;
 
-/// The whole summary.
+/// The whole summary; of a quiet run what differs, and the verdict.
 pub fn text(record: &Record, args: &Run, term: &Term) -> String {
     let mut out = String::new();
+    if args.quiet {
+        let differs = |o: &&OutputRecord| o.golden.as_ref().is_some_and(|g| !g.equal());
+        tensors(record.outputs.iter().filter(differs), term, &mut out);
+        let _ = writeln!(out, "{}", verdict(record, term));
+        return out;
+    }
     let rate = record.instructions as f64 / record.wall.as_secs_f64().max(1e-9);
     let _ = writeln!(
         out,
@@ -46,13 +52,13 @@ pub fn text(record: &Record, args: &Run, term: &Term) -> String {
             let _ = writeln!(out, "  {} {name} from {from}", term.paint(Style::DIM, "input"));
         }
     }
-    tensors(record, term, &mut out);
+    tensors(record.outputs.iter(), term, &mut out);
     let _ = writeln!(out, "{}", verdict(record, term));
     out
 }
 
-fn tensors(record: &Record, term: &Term, out: &mut String) {
-    for o in &record.outputs {
+fn tensors<'a>(outputs: impl Iterator<Item = &'a OutputRecord>, term: &Term, out: &mut String) {
+    for o in outputs {
         let mark = match &o.golden {
             None => " ".to_string(),
             Some(g) if g.equal() => term.paint(Style::GREEN, "+"),
@@ -76,7 +82,24 @@ fn verdict(record: &Record, term: &Term) -> String {
     let checked = record.outputs.iter().filter(|o| o.golden.is_some()).count();
     let good = record.outputs.iter().filter(|o| o.golden.as_ref().is_some_and(|g| g.equal())).count();
     let outputs = plural(record.outputs.len(), "output");
-    match (checked, checked - good) {
+    let bad = checked - good;
+    // What ended the run badly comes first, then what the outputs say all the same.
+    if let Some(e) = record.failure() {
+        let word = term.paint(Style::RED, e.class().word());
+        let checks = match (checked, bad) {
+            (0, _) => "no golden to check against".to_string(),
+            (n, 0) => format!("{n} checked, all match"),
+            (n, bad) => format!("{bad} of {n} checked differ"),
+        };
+        return format!("{word}: {}; {outputs} written, {checks}", e.what());
+    }
+    if let Some(Some(text)) = &record.trace {
+        let ignored = if record.ignore_mismatch { ", ignored as asked" } else { "" };
+        let checks =
+            if bad > 0 { format!("{bad} of {}, and ", plural(checked, "checked output")) } else { String::new() };
+        return format!("{}: {checks}the trace: {text}{ignored}", term.paint(Style::RED, "mismatch"));
+    }
+    match (checked, bad) {
         (0, _) if record.outputs.is_empty() => {
             format!("{}: the program has no outputs", term.paint(Style::GREEN, "ran"))
         }

@@ -2,9 +2,9 @@
 
 use super::report::Record;
 use crate::args::Run;
-use crate::npy::{encode_name, write_npy};
+use crate::npy::write_npy;
 use crate::tensors::{Decl, resolve};
-use birsim_engine::{Builder, Cores, Remark, TensorMap, TraceRow, TraceSink};
+use birsim_engine::{Builder, Cores, TensorMap, TraceRow, TraceSink};
 use birsim_kernels::profile::MetaNames;
 use birsim_kernels::{Code, Error, Named, Result};
 use serde_json::json;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A trace being written, or compared with an earlier one. The first failure is kept until the end of the run.
 pub struct Trace {
-    path: PathBuf,
+    path: Option<PathBuf>,
     state: Arc<Mutex<State>>,
 }
 
@@ -43,9 +43,15 @@ impl Golden {
             let row: serde_json::Value = serde_json::from_str(line).ok()?;
             Some((row["instruction"].as_str()?.to_string(), row["output_hash"].as_str()?.to_string()))
         };
-        let rows: Option<Vec<_>> = text.lines().map(row).collect();
-        let rows =
-            rows.ok_or_else(|| at(Error::new(Code::J001, "a line of the trace file is not a row of a trace")))?;
+        let mut rows = Vec::new();
+        for (n, line) in text.lines().enumerate() {
+            rows.push(row(line).ok_or_else(|| {
+                let start: String = line.chars().take(60).collect();
+                at(Error::new(Code::J001, format!("line {} of the trace file is not a row of a trace", n + 1))
+                    .received(start)
+                    .advice("a row is an object with the keys instruction and output_hash, as --trace writes it"))
+            })?);
+        }
         Ok(Golden { name, rows, next: 0, difference: None })
     }
 
@@ -76,16 +82,22 @@ impl Golden {
 }
 
 impl Trace {
-    /// Creates the file and reads the earlier trace, as asked for.
-    pub fn create(args: &Run) -> Result<Option<Trace>> {
+    /// Reads the earlier trace, as asked for; the file is made by [`Trace::open`].
+    pub fn prepare(args: &Run) -> Result<Option<Trace>> {
         if args.trace.is_none() && args.golden_trace.is_none() {
             return Ok(None);
         }
         let golden = args.golden_trace.as_deref().map(Golden::read).transpose()?;
-        let create = |path: &PathBuf| File::create(path).map(BufWriter::new).map_err(|e| unwritable(path, &e));
-        let file = args.trace.as_ref().map(create).transpose()?;
-        let state = Arc::new(Mutex::new(State { file, golden, failed: None }));
-        Ok(Some(Trace { path: args.trace.clone().unwrap_or_default(), state }))
+        let state = Arc::new(Mutex::new(State { file: None, golden, failed: None }));
+        Ok(Some(Trace { path: args.trace.clone(), state }))
+    }
+
+    /// Makes the file, right before the run: until then something may be found that keeps files as they are.
+    pub fn open(&self) -> Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let file = File::create(path).map_err(|e| unwritable(path, &e))?;
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).file = Some(BufWriter::new(file));
+        Ok(())
     }
 
     fn sink(&self) -> TraceSink {
@@ -111,7 +123,7 @@ impl Trace {
         let mut s = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let flushed = s.file.as_mut().map_or(Ok(()), Write::flush);
         match s.failed.take().or(flushed.err()) {
-            Some(e) => Err(unwritable(&self.path, &e)),
+            Some(e) => Err(unwritable(self.path.as_deref().unwrap_or(Path::new("")), &e)),
             None => Ok(s.golden.take().and_then(|g| g.verdict(complete))),
         }
     }
@@ -159,10 +171,9 @@ pub fn finish(
     record: &mut Record,
     complete: bool,
 ) -> Result<()> {
-    if let Some(t) = trace
-        && let Some(text) = t.close(complete)?
-    {
-        record.warning(Remark::TraceDiffers, text);
+    if let Some(t) = trace {
+        let difference = t.close(complete)?;
+        record.golden_trace(args, difference);
     }
     let taken: Vec<_> = sim.cores().iter().flat_map(|c| c.dumps()).collect();
     for d in &args.dump {
@@ -182,12 +193,7 @@ pub fn finish(
                 None => continue,
             },
         };
-        let name = match &d.instruction {
-            None => format!("{}-dump.npy", encode_name(&d.tensor)),
-            Some(i) => format!("{}@{}-dump.npy", encode_name(&d.tensor), encode_name(i)),
-        };
-        let path = d.file.clone().unwrap_or_else(|| args.out.join(name));
-        write_npy(&path, info.dtype, &info.shape, &bytes, names)?;
+        write_npy(&d.path(&args.out), info.dtype, &info.shape, &bytes, names)?;
     }
     Ok(())
 }

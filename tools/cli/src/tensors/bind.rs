@@ -1,7 +1,8 @@
 //! From options to one source per tensor.
 
-use super::{Decl, random_bytes, resolve};
-use crate::npy::{self, Archive, Npy, decode_name, encode_name};
+use super::collection::{self, resolve_side};
+use super::{Decl, random_bytes};
+use crate::npy::{self, Archive, Npy, encode_name};
 use crate::program;
 use birsim_kernels::{Code, Error, Result};
 use std::path::{Path, PathBuf};
@@ -101,7 +102,7 @@ impl Plan {
                 return Err(Error::new(Code::F008, format!("two files are given for the tensor {}", decls[i].name))
                     .received(format!("{name}={}", file.display())));
             }
-            origins[i] = Some(Origin::File(file.clone()));
+            origins[i] = Some(Origin::of(file, name));
         }
         let own: Vec<usize> = (0..decls.len()).filter(|i| belongs(&decls[*i])).collect();
         if given.positional.len() > own.len() {
@@ -110,10 +111,10 @@ impl Plan {
                 .received(format!("{} files, {} {word}s ({})", given.positional.len(), own.len(), names.join(", "))));
         }
         for (i, file) in own.iter().zip(given.positional) {
-            origins[*i].get_or_insert_with(|| Origin::File(file.clone()));
+            origins[*i].get_or_insert_with(|| Origin::of(file, &decls[*i].name));
         }
         if let Some(path) = given.collection {
-            let found = collection(decls, &own, path)?;
+            let found = collection::find(decls, &own, path)?;
             if found.is_empty() && !own.is_empty() {
                 let names: Vec<String> = own.iter().map(|i| format!("{}.npy", encode_name(&decls[*i].name))).collect();
                 return Err(Error::new(Code::F001, format!("no {word} of the program is found here"))
@@ -128,48 +129,6 @@ impl Plan {
     }
 }
 
-/// What an input is called whose output has its name and its storage (`klr.md` 9.2).
-const ALIASED: &str = ".must_alias_input";
-
-/// The tensor of this name; where an output has the name of its input, the one that belongs to the side in question.
-fn resolve_side(decls: &[Decl], name: &str, belongs: impl Fn(&Decl) -> bool) -> Result<usize> {
-    let i = resolve(decls, name)?;
-    if !belongs(&decls[i]) {
-        let input = format!("{}{ALIASED}", decls[i].name);
-        if let Some(k) = decls.iter().position(|d| d.name == input && belongs(d)) {
-            return Ok(k);
-        }
-    }
-    Ok(i)
-}
-
-/// Tensors found in a folder or an archive.
-fn collection(decls: &[Decl], own: &[usize], path: &Path) -> Result<Vec<(usize, Origin)>> {
-    if !path.is_dir() {
-        let archive = Archive::open(path)?;
-        let member = |name: String| {
-            // Members that name no tensor are left alone: one archive may serve several programs.
-            let belongs = |d: &Decl| own.iter().any(|i| decls[*i].name == d.name);
-            let find = |n: &str| resolve_side(decls, n, belongs);
-            let i = find(&name).or_else(|_| find(&decode_name(&name))).ok()?;
-            own.contains(&i).then(|| (i, Origin::Member(path.to_path_buf(), name)))
-        };
-        return Ok(archive.names().into_iter().filter_map(member).collect());
-    }
-    let mut found = Vec::new();
-    for i in own {
-        let decl = &decls[*i];
-        let stem = decl.set.strip_suffix("_set").unwrap_or(&decl.set);
-        // A name is a path of its own only when it cannot leave the folder, which its encoding guarantees.
-        let mut names = vec![encode_name(&decl.name), format!("value_{}", encode_name(&decl.name))];
-        names.extend([&decl.set, stem].iter().filter(|n| resolve(decls, n).ok() == Some(*i)).map(|n| encode_name(n)));
-        names.extend(decl.name.strip_suffix(ALIASED).map(encode_name));
-        let file = names.iter().map(|n| path.join(format!("{n}.npy"))).find(|f| f.is_file());
-        found.extend(file.map(|f| (*i, Origin::File(f))));
-    }
-    Ok(found)
-}
-
 /// Opens the file or archive member that an origin names.
 pub fn with_npy<T>(origin: &Origin, f: impl FnOnce(Npy<'_>) -> Result<T>) -> Result<T> {
     match origin {
@@ -177,6 +136,11 @@ pub fn with_npy<T>(origin: &Origin, f: impl FnOnce(Npy<'_>) -> Result<T>) -> Res
         Origin::Member(path, name) => f(Archive::open(path)?.member(name)?),
         Origin::Random(_) => Err(Error::new(Code::F008, "random contents are for inputs only")),
     }
+}
+
+/// The file is an archive by its name.
+pub fn is_archive(file: &Path) -> bool {
+    file.extension().is_some_and(|e| e == "npz")
 }
 
 /// An origin in words.
@@ -189,6 +153,19 @@ pub fn origin_text(origin: &Origin) -> String {
 }
 
 impl Origin {
+    /// What a file name on the command line means: a `.npy` file, `X.npz[MEMBER]`, or the member `name` of `X.npz`.
+    pub fn of(file: &Path, name: &str) -> Origin {
+        let text = file.to_string_lossy();
+        if file.is_file() && !is_archive(file) {
+            return Origin::File(file.to_path_buf());
+        }
+        match text.strip_suffix(']').and_then(|t| t.split_once('[')) {
+            Some((archive, member)) if archive.ends_with(".npz") => Origin::Member(archive.into(), member.into()),
+            _ if is_archive(file) => Origin::Member(file.to_path_buf(), name.to_owned()),
+            _ => Origin::File(file.to_path_buf()),
+        }
+    }
+
     /// The bytes of an input: checked against the declaration.
     pub fn load(&self, decl: &Decl) -> Result<Vec<u8>> {
         let loaded = match self {

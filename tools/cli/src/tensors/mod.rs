@@ -1,10 +1,11 @@
 //! Which file belongs to which tensor, and what is in it.
 
 mod bind;
+mod collection;
 mod names;
 mod random;
 
-pub use bind::{Files, Given, Origin, Plan, origin_text, with_npy};
+pub use bind::{Files, Given, Origin, Plan, is_archive, origin_text, with_npy};
 pub use names::resolve;
 pub use random::random_bytes;
 

@@ -1,6 +1,7 @@
 //! Tensor names on the command line (ruling D27).
 
 use super::Decl;
+use birsim_engine::ir::nearest::nearest;
 use birsim_kernels::{Code, Error, Result};
 
 /// Index of the tensor that `text` names: a memory-location name, else the set's name or the set's name without `_set`
@@ -27,16 +28,12 @@ pub fn resolve(decls: &[Decl], text: &str) -> Result<usize> {
 
 /// What the user may have meant.
 fn suggestion(decls: &[Decl], text: &str) -> String {
-    let wanted = text.to_lowercase();
-    let near = |d: &&Decl| {
-        let plain = d.set.strip_suffix("_set").unwrap_or(&d.set);
-        let distance = [d.name.as_str(), &d.set, plain].iter().map(|n| distance(&n.to_lowercase(), &wanted)).min();
-        distance.filter(|n| *n <= wanted.chars().count() / 3)
-    };
-    let mut close: Vec<(usize, &Decl)> = decls.iter().filter_map(|d| Some((near(&d)?, d))).collect();
-    close.sort_by_key(|(n, d)| (*n, d.name.as_str()));
-    if let Some((_, best)) = close.first() {
-        return format!("did you mean '{}'?", best.name);
+    let own = |d: &'_ Decl| [d.name.clone(), d.set.clone(), d.set.strip_suffix("_set").unwrap_or(&d.set).to_owned()];
+    let spellings: Vec<(String, &str)> =
+        decls.iter().flat_map(|d| own(d).map(|spelling| (spelling, d.name.as_str()))).collect();
+    if let Some(near) = nearest(text, spellings.iter().map(|(s, _)| s.as_str())) {
+        let best = spellings.iter().find(|(s, _)| s == near).map_or(near, |(_, name)| name);
+        return format!("did you mean '{best}'?");
     }
     let outer: Vec<&str> =
         decls.iter().filter(|d| d.kind.is_input() || d.kind.is_output()).map(|d| d.name.as_str()).take(12).collect();
@@ -44,27 +41,6 @@ fn suggestion(decls: &[Decl], text: &str) -> String {
         [] => "the program has neither inputs nor outputs".to_string(),
         names => format!("inputs and outputs are {}; all tensors: `birsim inspect PROGRAM`", names.join(", ")),
     }
-}
-
-/// Edit distance with adjacent swaps counted once. Names are cut at 64 characters, so the cost is bounded.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
-    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    rows[0] = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        for j in 1..=b.len() {
-            let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = change.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -102,7 +78,5 @@ mod tests {
         assert!(resolve(&decls, "wieghts").unwrap_err().advice_text().contains("did you mean 'weights'?"));
         assert!(resolve(&decls, "zzzzzz").unwrap_err().advice_text().contains("weights, q"));
         assert!(resolve(&[], "a").unwrap_err().advice_text().contains("neither"));
-        assert_eq!(distance("ab", "ba"), 1);
-        assert_eq!(distance("", "abc"), 3);
     }
 }

@@ -1,10 +1,12 @@
 //! The golden check of whole tensors, and how its outcome is reported.
 
+mod cast;
+
 use crate::args::ToleranceArgs;
 use crate::npy::{Npy, shape_text};
 use birsim_kernels::compare::{Comparison, HISTOGRAM_EDGES, Tolerance, compare};
 use birsim_kernels::profile::ToleranceUnit;
-use birsim_kernels::{Dtype, Named, Result, cast};
+use birsim_kernels::{Dtype, Named, Result};
 use serde_json::{Value, json};
 
 /// Tolerance of a run, from its options; `unit` is that of the first number of a given pair (ruling D52).
@@ -131,12 +133,15 @@ pub struct Tensor<'a> {
 }
 
 /// Checks a tensor against a golden file. A readable golden of another type or shape is a difference, not an error.
-pub fn check(got: Tensor<'_>, golden: Npy<'_>, tolerance: &Tolerance, flatten: bool) -> Result<Outcome> {
-    let header = golden.header();
-    if !header.element.holds(got.dtype) {
+pub fn check(got: Tensor<'_>, golden: Npy<'_>, tolerance: &Tolerance, args: &ToleranceArgs) -> Result<Outcome> {
+    let (header, flatten) = (golden.header(), args.flatten);
+    let element = header.element;
+    let foreign = !element.holds(got.dtype);
+    let castable = cast::castable(element, got.dtype);
+    if foreign && !(castable && args.golden_cast) {
+        let hint = if castable { " (--golden-cast converts it)" } else { "" };
         return Ok(Outcome::Dtype(format!(
-            "Golden and Generated Files should have same Dtype: golden is NumPy {}, output is {}",
-            header.element,
+            "Golden and Generated Files should have same Dtype: golden is NumPy {element}, output is {}{hint}",
             got.dtype.name()
         )));
     }
@@ -148,7 +153,11 @@ pub fn check(got: Tensor<'_>, golden: Npy<'_>, tolerance: &Tolerance, flatten: b
             shape_text(got.shape)
         )));
     }
-    let want = golden.into_bytes()?;
+    let origin = golden.origin().to_owned();
+    let mut want = golden.into_bytes()?;
+    if foreign {
+        want = cast::convert(element, &want, got.dtype).map_err(|e| e.at(|p| p.file = Some(origin)))?;
+    }
     let comparison = compare(got.dtype, got.bytes, &want, tolerance);
     let index = comparison.first_mismatch.map(|flat| unflatten(flat as u64, got.shape));
     let first = comparison.first_mismatch.zip(index.as_ref()).map(|(flat, index)| {
@@ -180,7 +189,7 @@ pub fn element_text(dtype: Dtype, bytes: &[u8], flat: usize) -> String {
     }
     let mut values = [0f32; 4];
     let values = &mut values[..dtype.lanes()];
-    cast::decode_f32(dtype, raw, values);
+    birsim_kernels::cast::decode_f32(dtype, raw, values);
     match values {
         [one] => format!("{one:?}"),
         four => format!("{four:?}"),

@@ -1,0 +1,29 @@
+//! `--max-memory` and the tensor files of a run: what they take is known before the first byte is read.
+
+use crate::args::Run;
+use crate::tensors::{Decl, Plan, resolve, with_npy};
+use birsim_kernels::{Code, Error, Result};
+
+/// Refuses a run whose inputs, outputs, goldens and dumps alone need more than the limit.
+pub fn check(args: &Run, decls: &[Decl], inputs: &Plan, goldens: &Plan) -> Result<()> {
+    let Some(limit) = args.max_memory else { return Ok(()) };
+    let declared = |d: &Decl| d.shape.iter().fold(d.dtype.size() as u64, |n, dim| n.saturating_mul(*dim));
+    let sum = |list: &mut dyn Iterator<Item = u64>| list.fold(0u64, u64::saturating_add);
+    let bound = decls.iter().zip(&inputs.origins).filter(|(_, o)| o.is_some());
+    let inputs = sum(&mut bound.map(|(d, _)| declared(d)));
+    let outputs = sum(&mut decls.iter().filter(|d| d.kind.is_output()).map(declared));
+    let mut files = Vec::new();
+    for origin in goldens.origins.iter().flatten() {
+        files.push(with_npy(origin, |npy| Ok(npy.header().bytes))?);
+    }
+    let goldens = sum(&mut files.into_iter());
+    let dumped = args.dump.iter().filter_map(|d| resolve(decls, &d.tensor).ok());
+    let dumps = sum(&mut dumped.map(|i| declared(&decls[i])));
+    let total = sum(&mut [inputs, outputs, goldens, dumps].into_iter());
+    if total <= limit {
+        return Ok(());
+    }
+    Err(Error::new(Code::S009, "the tensor files of the run need more than --max-memory allows").received(format!(
+        "{total} bytes (inputs {inputs}, outputs {outputs}, goldens {goldens}, dumps {dumps}), the limit is {limit}"
+    )))
+}

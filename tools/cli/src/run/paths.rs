@@ -1,0 +1,160 @@
+//! No file is written for two purposes, and none is written that the run reads: a golden that a run overwrites would
+//! equal itself.
+
+use crate::args::Run;
+use crate::npy::encode_name;
+use crate::tensors::{Decl, Origin, Plan};
+use crate::usage::Usage;
+use birsim_engine::Cores;
+use birsim_engine::ir::Module;
+use birsim_kernels::{Code, Error, Result};
+use std::path::{Path, PathBuf};
+
+/// What tells that two paths lead to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Identity {
+    /// An existing file, links followed.
+    #[cfg(unix)]
+    File(u64, u64),
+    /// A place, links of its folder followed.
+    Place(PathBuf),
+}
+
+/// Devices and pipes have none: they may be read and written by many.
+fn identity(path: &Path) -> Option<Identity> {
+    if let Ok(found) = std::fs::metadata(path) {
+        if !found.is_file() {
+            return None;
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            return Some(Identity::File(found.dev(), found.ino()));
+        }
+        #[cfg(not(unix))]
+        return path.canonicalize().ok().map(Identity::Place);
+    }
+    let name = path.file_name()?;
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().or_else(|_| std::path::absolute(folder)).ok()?;
+    Some(Identity::Place(folder.join(name)))
+}
+
+/// A file and what the run needs it for.
+#[derive(Debug)]
+struct Use {
+    what: String,
+    path: PathBuf,
+    identity: Option<Identity>,
+}
+
+/// The files of a run.
+#[derive(Debug, Default)]
+pub struct Paths {
+    read: Vec<Use>,
+    written: Vec<Use>,
+}
+
+impl Paths {
+    /// The files that the options name.
+    pub fn of(args: &Run) -> Paths {
+        let mut paths = Paths::default();
+        for program in args.program.iter().filter(|p| p.as_os_str() != "-") {
+            paths.reads("the program", program);
+        }
+        let named = |list: &[(String, PathBuf)]| list.iter().map(|(_, f)| f.clone()).collect::<Vec<_>>();
+        let inputs = named(&args.input).into_iter().chain(args.input_files.clone()).chain(args.inputs.clone());
+        inputs.for_each(|f| paths.reads("an input", &f));
+        let goldens = named(&args.golden).into_iter().chain(args.output_files.clone()).chain(args.goldens.clone());
+        goldens.for_each(|f| paths.reads("a golden", &f));
+        let others = [
+            ("--golden-trace", &args.golden_trace),
+            ("--tensor-map", &args.tensor_map),
+            ("--allow-external-kernels", &args.allow_external_kernels),
+        ];
+        for (what, path) in others {
+            path.iter().for_each(|p| paths.reads(&format!("the file of {what}"), p));
+        }
+        for (what, path) in [("--report", &args.report), ("--junit", &args.junit), ("--trace", &args.trace)] {
+            path.iter().for_each(|p| paths.writes(&format!("the file of {what}"), p));
+        }
+        for dump in &args.dump {
+            let what = format!("the dump of {}", dump.tensor);
+            paths.writes_tensor(&what, &dump.path(&args.out));
+        }
+        paths
+    }
+
+    /// Adds what only the program tells: files of inputs and goldens, outputs.
+    pub fn tensors(&mut self, args: &Run, decls: &[Decl], inputs: &Plan, goldens: &Plan) {
+        for (plan, word) in [(inputs, "input"), (goldens, "golden")] {
+            for (decl, origin) in decls.iter().zip(&plan.origins) {
+                if let Some(Origin::File(path) | Origin::Member(path, _)) = origin {
+                    self.reads(&format!("the {word} of {}", decl.name), path);
+                }
+            }
+        }
+        for decl in decls.iter().filter(|d| d.kind.is_output()) {
+            let path = args.out.join(format!("{}-birsim.npy", encode_name(&decl.name)));
+            self.writes_tensor(&format!("the output {}", decl.name), &path);
+        }
+    }
+
+    fn reads(&mut self, what: &str, path: &Path) {
+        self.read.push(Use { what: what.to_owned(), path: path.to_owned(), identity: identity(path) });
+    }
+
+    fn writes(&mut self, what: &str, path: &Path) {
+        self.written.push(Use { what: what.to_owned(), path: path.to_owned(), identity: identity(path) });
+    }
+
+    /// A tensor file, and the side file that comes with it or is removed.
+    fn writes_tensor(&mut self, what: &str, path: &Path) {
+        self.writes(what, path);
+        let mut side = path.as_os_str().to_owned();
+        side.push(".meta");
+        self.writes(&format!("the side file of {}", what.trim_start_matches("the ")), Path::new(&side));
+    }
+
+    /// Refuses the first file that is needed for two purposes.
+    pub fn check(&self) -> Result<()> {
+        for (k, w) in self.written.iter().enumerate() {
+            let same = |u: &&Use| w.identity.is_some() && u.identity == w.identity;
+            if let Some(r) = self.read.iter().find(same) {
+                let both = if r.path == w.path {
+                    w.path.display().to_string()
+                } else {
+                    format!("{} is {}", w.path.display(), r.path.display())
+                };
+                return Err(Error::new(Code::F009, format!("{} would overwrite {}", w.what, r.what)).received(both));
+            }
+            if let Some(other) = self.written[..k].iter().find(same) {
+                return Err(Error::new(Code::F009, format!("{} and {} are one file", other.what, w.what))
+                    .received(w.path.display()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An output that several cores write, each in memory of its own, cannot be one file.
+pub fn one_core_per_output(sim: &Cores, modules: &[Module], decls: &[Decl]) -> Result<()> {
+    if modules.len() < 2 {
+        return Ok(());
+    }
+    let usage: Vec<Usage> = modules.iter().map(|m| Usage::of(std::slice::from_ref(m))).collect();
+    for decl in decls.iter().filter(|d| d.kind.is_output()) {
+        let own = |core: usize| {
+            let tensors = sim.cores().get(core).map_or(&[][..], |c| c.tensors());
+            tensors.iter().any(|t| t.name == decl.name && !t.shared) && usage[core].writes(decl)
+        };
+        let writers: Vec<String> = (0..modules.len()).filter(|c| own(*c)).map(|c| c.to_string()).collect();
+        if writers.len() > 1 {
+            return Err(Error::new(Code::F009, format!("the output {} is one file for several cores", decl.name))
+                .received(format!("cores {} write it, each in memory of its own", writers.join(", ")))
+                .advice("name the outputs of the cores differently, or declare the tensor as shared")
+                .at(|p| p.tensor = Some(decl.name.clone())));
+        }
+    }
+    Ok(())
+}
