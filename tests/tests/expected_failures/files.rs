@@ -66,6 +66,7 @@ pub(super) fn rows(rows: &mut Vec<Row>) {
         ("an input of another program", &["run", "@/p.json", "--input", "x=@/x.npy", "--input", "z=@/x.npy"]),
         ("a file for an output folder", &["run", "@/p.json", "--input", "x=@/x.npy", "--out", "@/empty"]),
         ("a trace into nowhere", &["run", "@/p.json", "--input", "x=@/x.npy", "--trace", "@/none/t.jsonl"]),
+        ("a trace over the input", &["run", "@/p.json", "--input", "x=@/x.npy", "--trace", "@/x.npy"]),
         ("no command", &[]),
         ("an unknown option", &["run", "@/p.json", "--speed", "9"]),
         ("an unknown checker", &["run", "@/p.json", "--check", "everything"]),

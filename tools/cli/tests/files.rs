@@ -38,7 +38,7 @@ fn a_golden_that_the_run_writes_is_refused() {
         &["--goldens", "gold"],
         &["--golden", "o=gold/o.npy", "--report", "r.json"],
     ] {
-        s.birsim(&with(option)).exits(2).says("BIR-F009", "o would overwrite the golden of o");
+        s.birsim(&with(option)).exits(2).says("BIR-F009", "the output o would overwrite ");
         assert_eq!(std::fs::read(&golden).unwrap(), wrong, "{option:?}");
     }
     assert!(!s.path("r.json").exists(), "nothing is written");
@@ -51,9 +51,9 @@ fn two_results_in_one_file_are_refused() {
     let program = std::fs::read(s.path("p.json")).unwrap();
     for (options, text) in [
         (&["--report", "p.json"][..], "the file of --report would overwrite the program"),
-        (&["--trace", "x.npy"], "the file of --trace would overwrite an input"),
-        (&["--junit", "./x.npy"], "the file of --junit would overwrite an input"),
-        (&["--dump", "o=x.npy"], "the dump of o would overwrite an input"),
+        (&["--trace", "x.npy"], "the file of --trace would overwrite the input x"),
+        (&["--junit", "./x.npy"], "the file of --junit would overwrite the input x"),
+        (&["--dump", "o=x.npy"], "the dump of o would overwrite the input x"),
         (&["--report", "r", "--junit", "r"], "the file of --report and the file of --junit are one file"),
         (&["--trace", "t", "--dump", "o=t"], "are one file"),
         (&["--dump", "o=d.npy", "--dump", "x=d.npy"], "the dump of o and the dump of x are one file"),

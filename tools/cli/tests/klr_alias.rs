@@ -32,9 +32,16 @@ fn inputs_keep_their_names_and_their_values() {
         assert!(!ran.exits(0).stderr.contains("modified"), "{}", ran.stderr);
         for (file, folder) in [("x.npy", "in"), ("y.npy", "out")] {
             let name = if folder == "in" { "x" } else { output };
-            s.write(&format!("{folder}/{name}.npy"), std::fs::read(s.path(file)).unwrap());
+            s.write(&format!("{folder}-{output}/{name}.npy"), std::fs::read(s.path(file)).unwrap());
         }
-        s.birsim(&[&["run", "k.klr", "--inputs", "in", "--goldens", "out"], &exact[..]].concat()).exits(0);
+        s.birsim(
+            &[
+                &["run", "k.klr", "--inputs", &format!("in-{output}"), "--goldens", &format!("out-{output}")],
+                &exact[..],
+            ]
+            .concat(),
+        )
+        .exits(0);
         s.birsim(&["convert", "k.klr", "-o", "m.json"]).exits(0);
         s.birsim(&[&["run", "m.json", "--input", "x=x.npy", "--golden", &golden], &exact[..]].concat()).exits(0);
         klr_sim(&s, &["k.klr", "--input-files=x.npy", "--output-files=y.npy"]).exits(0);

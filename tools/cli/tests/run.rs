@@ -142,7 +142,7 @@ fn an_input_that_is_missing_or_does_not_fit_exits_2() {
     s.birsim(&["run", "p.json", "--input", "X=x.npy"]).exits(2).says("BIR-F006", "did you mean 'x'?");
     s.birsim(&["run", "p.json", "--input-files", "x.npy,x.npy"]).exits(2).says("BIR-F008", "more input files");
     s.birsim(&["run", "p.json", "--input", "x=x.npy", "--input", "x=x.npy"]).exits(2).says("BIR-F008", "two files");
-    s.write("empty/y.npy", square([0.0; 4]));
+    s.write("empty/o.npy", square([0.0; 4]));
     s.birsim(&["run", "p.json", "--inputs", "empty"]).exits(2).says("BIR-F001", "x.npy");
     s.birsim(&["run", "p.json", "--inputs", "x.npy"]).exits(2).says("BIR-F003", ".npz");
     assert_eq!(s.list("birsim-out"), Vec::<String>::new());

@@ -62,11 +62,10 @@ impl Paths {
         for program in args.program.iter().filter(|p| p.as_os_str() != "-") {
             paths.reads("the program", program);
         }
-        let named = |list: &[(String, PathBuf)]| list.iter().map(|(_, f)| f.clone()).collect::<Vec<_>>();
-        let inputs = named(&args.input).into_iter().chain(args.input_files.clone()).chain(args.inputs.clone());
-        inputs.for_each(|f| paths.reads("an input", &f));
-        let goldens = named(&args.golden).into_iter().chain(args.output_files.clone()).chain(args.goldens.clone());
-        goldens.for_each(|f| paths.reads("a golden", &f));
+        args.input.iter().for_each(|(name, f)| paths.reads(&format!("the input {name}"), f));
+        args.input_files.iter().chain(&args.inputs).for_each(|f| paths.reads("an input", f));
+        args.golden.iter().for_each(|(name, f)| paths.reads(&format!("the golden of {name}"), f));
+        args.output_files.iter().chain(&args.goldens).for_each(|f| paths.reads("a golden", f));
         let others = [
             ("--golden-trace", &args.golden_trace),
             ("--tensor-map", &args.tensor_map),
