@@ -260,7 +260,7 @@ fn kind_43_send_recv_compute() {
     assert!(missing(op(SendRecvCompute { op: AluOp::Mult, ..exchange() })).contains("add, max and min"));
     assert!(missing(op(SendRecvCompute { srcs: vec![f("a"), f("b")], ..exchange() })).contains("several tensors"));
     assert!(missing(op(SendRecvCompute { send_to_ranks: vec![], ..exchange() })).contains("sends to one core"));
-    assert!(missing(op(SendRecvCompute { recv_from_ranks: vec![], ..exchange() })).contains("from nobody"));
+    assert!(missing(op(SendRecvCompute { recv_from_ranks: vec![], ..exchange() })).contains("from no core"));
 }
 
 #[test]
