@@ -99,7 +99,7 @@ pub enum Rule {
     VectorAddress(&'static [When]),
     /// Elements outside their tensor are left out in this form (ruling D22); without this rule they are a fault.
     SkipsOutside(&'static [When]),
-    /// The operand of this role is used in this form only (ruling D59).
+    /// The operand of this role is used in this form only (`opcodes.md` 2).
     Used(&'static str, &'static [When]),
 }
 

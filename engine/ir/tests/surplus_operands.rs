@@ -1,4 +1,4 @@
-//! Ruling D59: an operand that the form of an opcode does not use is invalid, and so are index operands of an opcode that
+//! An operand that the form of an opcode does not use is invalid, and so are index operands of an opcode that
 //! has no address to drive with them.
 
 use birsim_ir::table::Default;

@@ -77,7 +77,7 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// Ruling D59: an operand that this form of the opcode does not use.
+    /// An operand that this form of the opcode does not use.
     fn used(&mut self, i: &'m Instruction, list: &'static str, n: usize, role: &Role) {
         let rule = |r: &Rule| matches!(r, Rule::Used(name, _) if *name == role.name);
         let Some(conditions) = i.opcode.row().rule(rule) else { return };
@@ -89,7 +89,7 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// Ruling D59: index operands of an opcode, or of a form, that has no address to drive with them.
+    /// Index operands of an opcode, or of a form, that has no address to drive with them.
     fn index_operands(&mut self, i: &'m Instruction) {
         if i.indirection_ins.is_empty() {
             return;
