@@ -214,7 +214,7 @@ impl Cores {
         let (count, mut any, mut updates) = (self.cores.len(), false, Vec::new());
         for Sent { to, parcel, .. } in sent {
             match (parcel, self.cores.get_mut(to as usize)) {
-                (Parcel::Message(message), Some(core)) => core.put_message(message),
+                (Parcel::Message(message), Some(core)) => core.put_message(*message),
                 (Parcel::Message(_), None) => {}
                 (Parcel::Update(update), Some(_)) => updates.push((to, update)),
                 (Parcel::Update(_), None) => {

@@ -163,7 +163,7 @@ pub fn send(cx: &mut Cx) -> Result<()> {
     if to == cx.m.settings.core {
         cx.m.mail.messages.push_back(message);
     } else {
-        cx.m.post.send(to, Parcel::Message(message));
+        cx.m.post.send(to, Parcel::Message(Box::new(message)));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crossbeam::channel::Sender;
 #[derive(Debug)]
 pub enum Parcel {
     /// A buffer of CollectiveSend.
-    Message(Message),
+    Message(Box<Message>),
     /// An update of a semaphore or event.
     Update(Update),
 }

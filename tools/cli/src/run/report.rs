@@ -29,7 +29,7 @@ pub struct OutputRecord {
 #[derive(Debug)]
 enum Entry {
     /// A remark and where its instruction is.
-    Remark(Diagnostic, Place),
+    Remark(Diagnostic, Box<Place>),
     /// An error.
     Error(Error),
 }
@@ -177,12 +177,12 @@ impl Record {
         self.wall = s.wall;
         self.touched = s.stats.touched;
         let remarks = parts.iter().zip(sim.cores()).flat_map(|(s, c)| s.diagnostics.iter().map(move |d| (c, d)));
-        self.diagnostics.extend(remarks.map(|(core, d)| Entry::Remark(d.clone(), core.place_of(d))));
+        self.diagnostics.extend(remarks.map(|(core, d)| Entry::Remark(d.clone(), Box::new(core.place_of(d)))));
     }
 
     /// Adds a warning.
     pub fn warning(&mut self, code: Remark, message: String) {
-        self.diagnostics.push(Entry::Remark(Diagnostic::warning(code, message), Place::default()));
+        self.diagnostics.push(Entry::Remark(Diagnostic::warning(code, message), Box::default()));
     }
 
     fn remarks(&self, severity: Severity) -> impl Iterator<Item = &Diagnostic> {
