@@ -120,14 +120,14 @@ fn movement(m: &mut Makers) {
     add!(m, {
         let (a, p) = (Tensor::random(Dtype::Float32), predicate());
         unary("select", "select f32", full(Dtype::Float32), move |b, d, profile| {
-            select(&p.src()?, Some(&Input::View(a.src()?)), Some(&Input::View(b.clone())), d, profile)
+            select(&p.src()?, Some(&Input::View(a.src()?)), Some(&Input::View(*b)), d, profile)
         })
     });
     add!(m, {
         let p = predicate();
         unary("select", "copy_predicated", full(Dtype::Float32), move |s, d, profile| {
             let fields = CopyPredicated { reverse_pred: false, on_false: None, epilogue: None };
-            copy_predicated(&fields, &p.src()?, &Input::View(s.clone()), d, profile)
+            copy_predicated(&fields, &p.src()?, &Input::View(*s), d, profile)
         })
     });
     add!(m, {
@@ -393,7 +393,7 @@ fn others(m: &mut Makers) {
     add!(m, {
         let (y, z) = (Tensor::random(Dtype::Float32), Tensor::random(Dtype::Float32));
         unary("dma", "cce add of 3", full(Dtype::Float32), move |s, d, profile| {
-            cce(&Cce { op: AluOp::Add, constants: &[] }, &[s.clone(), y.src()?, z.src()?], d, profile)
+            cce(&Cce { op: AluOp::Add, constants: &[] }, &[*s, y.src()?, z.src()?], d, profile)
         })
     });
 }

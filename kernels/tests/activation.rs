@@ -333,7 +333,6 @@ fn run(p: &Activation, src: &Src, out: Dtype) -> birsim_kernels::Result<Vec<f32>
     let nums = [src.lanes() as u32, src.lane_len() as u32];
     let mut dst = Dst::new(&mut mem, keep(Pattern::dense(out, &nums)?))?;
     activation(p, &Source::Apart(*src), &mut dst, &Profile::reference())?;
-    drop(dst);
     Ok(decode(out, &mem))
 }
 
@@ -395,7 +394,6 @@ fn the_printed_silu_derivative_is_a_choice() {
         profile.set("silu_derivative_printed", value).unwrap();
         let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[1, 1]).unwrap())).unwrap();
         activation(&plain(F::DerivativeSilu, imm(1.0), imm(0.0)), &Source::Apart(x), &mut dst, &profile).unwrap();
-        drop(dst);
         assert_eq!(decode(Dtype::Float32, &mem), [want]);
     }
 }
@@ -466,7 +464,6 @@ fn drains_write_one_value_per_lane() {
     for (negated, want) in [(false, [1.5, -2.0]), (true, [-1.5, 2.0])] {
         let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[2, 1]).unwrap())).unwrap();
         read_accumulator(&state, negated, &mut dst, &profile).unwrap();
-        drop(dst);
         assert_eq!(decode(Dtype::Float32, &mem), want);
     }
     let mut bf16 = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Bfloat16, &[2, 1]).unwrap())).unwrap();
@@ -482,7 +479,6 @@ fn reciprocal_divides_exactly() {
     let mut mem = [0u8; 32];
     let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[2, 4]).unwrap())).unwrap();
     reciprocal(&Source::Apart(x), &mut dst, &Profile::reference()).unwrap();
-    drop(dst);
     for (v, got) in values.iter().zip(decode(Dtype::Float32, &mem)) {
         assert_eq!(got.to_bits(), (1.0 / v).to_bits());
     }
@@ -504,7 +500,6 @@ fn exponential_subtracts_in_float32_and_sums() {
     let mut mem = [0u8; 16];
     let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[2, 2]).unwrap())).unwrap();
     exponential(&Source::Apart(x), &row_max, &mut dst, Some(&e), &profile).unwrap();
-    drop(dst);
     let want = [-2.0f32, 0.0, -2.0 - 0.1, 0.0].map(|v| libm::exp(f64::from(v)) as f32);
     assert_eq!(decode(Dtype::Float32, &mem), want);
     assert_eq!([state.get(0), state.get(1)], [want[0] + want[1], want[2] + want[3]]);
@@ -539,7 +534,6 @@ fn a_dump_destination_keeps_the_last_element() {
     let pairs = [Pair { stride: 4, num: 1 }, Pair { stride: 0, num: 3 }];
     let mut dst = Dst::new(&mut mem, keep(Pattern::new(Dtype::Float32, 0, &pairs).unwrap())).unwrap();
     activation(&plain(F::Square, imm(1.0), imm(0.0)), &Source::Apart(x), &mut dst, &Profile::reference()).unwrap();
-    drop(dst);
     assert_eq!(decode(Dtype::Float32, &mem), [9.0]);
 }
 

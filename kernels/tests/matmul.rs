@@ -255,7 +255,6 @@ fn fault_17_a_destination_of_many_dimensions_receives_every_element() {
     for m in 0..out.rows() {
         store_row(&mut dst, m, 0, out.row(m), Marks::None, &Profile::reference()).unwrap();
     }
-    drop(dst);
     assert!(decode(Dtype::Float32, &mem).iter().all(|v| *v == 128.0));
 }
 
@@ -391,7 +390,6 @@ fn d18_marks_decide_copy_or_add_per_element() {
         let profile = Profile::reference();
         store_row(&mut dst, 0, 1, &[1.0, 2.0], Marks::Each(&[true, false]), &profile).unwrap();
         store_row(&mut dst, 0, 3, &[1.0], Marks::All, &profile).unwrap();
-        drop(dst);
         assert_eq!(decode(d, &mem), [10.0, 21.0, 2.0, 41.0], "{d}");
     }
     let mut mem = encode(Dtype::Float8E4m3fn, &[1.0]);
@@ -406,12 +404,10 @@ fn psum_rounds_product_and_sum_in_its_own_dtype() {
     let mut mem = encode(Dtype::Bfloat16, &[256.0]);
     let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Bfloat16, &[1, 1]).unwrap())).unwrap();
     store_row(&mut dst, 0, 0, &[1.0], Marks::All, &profile).unwrap();
-    drop(dst);
     assert_eq!(mem, [0x80, 0x43]);
     let mut mem = encode(Dtype::Float32, &[256.0]);
     let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[1, 1]).unwrap())).unwrap();
     store_row(&mut dst, 0, 0, &[1.0], Marks::All, &profile).unwrap();
-    drop(dst);
     assert_eq!(mem, 0x4380_8000u32.to_le_bytes());
 }
 
@@ -423,7 +419,6 @@ fn fault_63_a_finished_product_is_added_last() {
     let mut mem = encode(Dtype::Float32, &[16777216.0]);
     let mut dst = Dst::new(&mut mem, keep(Pattern::dense(Dtype::Float32, &[1, 1]).unwrap())).unwrap();
     store_row(&mut dst, 0, 0, out.row(0), Marks::All, &Profile::reference()).unwrap();
-    drop(dst);
     assert_eq!(decode(Dtype::Float32, &mem), [16777218.0]);
 }
 

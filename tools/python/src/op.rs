@@ -179,6 +179,7 @@ pub enum Role {
 
 /// One entry of a core's stream.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly every entry is an instruction")]
 pub enum Step {
     /// A new location.
     Declare(Box<Decl>),
