@@ -199,7 +199,7 @@ fn fault_59_reads_out_of_bounds_fail_or_skip_and_a_result_may_be_visited_again()
     let mut y = Tensor::f32(&[3, 2], &[7.0; 6]);
     let src = x.src_at(0, &[(2, 3), (1, 2)]);
     let whole = x.src();
-    let table = Table { whole: whole, pattern: src.pattern(), address: 0, log: None };
+    let table = Table { whole, pattern: src.pattern(), address: 0, log: None };
     let offset = |oob_is_err| VectorOffset { coefficient: 2, max_index: Some(4), oob_is_err };
     let e = vector_gather(&offset(true), &i.src(), &table, MemoryReductionOp::Copy, &mut y.dst(), &P).unwrap_err();
     assert_eq!((e.code(), e.received_value()), (Code::S014, Some("index 4, bound 4")));

@@ -219,7 +219,7 @@ fn fault_13_rows_out_of_bounds_leave_the_destination() {
     let whole = x.src();
     let i = Tensor::i32(&[4], &[3, 4, 0, -1]);
     let pattern = rows_of(&x, 4);
-    let t = Table { whole: whole, pattern: &pattern, address: 0, log: None };
+    let t = Table { whole, pattern: &pattern, address: 0, log: None };
     let p = VectorOffset { coefficient: 3, max_index: Some(4), oob_is_err: false };
     let mut y = Tensor::f32(&[4, 3], &[7.; 12]);
     let skipped = vector_gather(&p, &i.src(), &t, Op::Copy, &mut y.dst(), &P).unwrap();
@@ -268,7 +268,7 @@ fn d22_tolerant_copies_skip_elements_outside() {
     let (from, to) = (strided(Dtype::Float32, 4, &[(1, 1), (1, 4)]), strided(Dtype::Float32, -1, &[(1, 1), (1, 4)]));
     let (s, mut d) = (
         Table { whole: a, pattern: &from, address: 0, log: None },
-        Table { whole: whole, pattern: &to, address: 0, log: None },
+        Table { whole, pattern: &to, address: 0, log: None },
     );
     assert_eq!(copy_in_bounds(&s, &mut d, &P).unwrap(), 3);
     assert_eq!(y.values::<f32>(), [5., 7., 7., 7., 7., 7.]);

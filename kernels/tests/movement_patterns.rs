@@ -60,15 +60,15 @@ const SAME_SHAPE: &[(&str, Kernel)] = &[
         let value = Affine { base: -2, pattern: &[(1, d.lane_len() as u32)], channel_multiplier: -1 };
         affine_select(&AffineSelect { value, compare_op: AluOp::IsGe, fill_value: 1.5 }, &s[1], d, &P)
     }),
-    ("select", |s, d| select(&s[0], Some(&Input::View(s[1].clone())), Some(&Input::View(s[2].clone())), d, &P)),
-    ("select_number", |s, d| select(&s[0], Some(&Input::Imm(Imm::f32(-3.5))), Some(&Input::View(s[2].clone())), d, &P)),
+    ("select", |s, d| select(&s[0], Some(&Input::View(s[1])), Some(&Input::View(s[2])), d, &P)),
+    ("select_number", |s, d| select(&s[0], Some(&Input::Imm(Imm::f32(-3.5))), Some(&Input::View(s[2])), d, &P)),
     ("copy_predicated", |s, d| {
         let p = CopyPredicated { reverse_pred: true, on_false: None, epilogue: None };
-        copy_predicated(&p, &s[0], &Input::View(s[1].clone()), d, &P)
+        copy_predicated(&p, &s[0], &Input::View(s[1]), d, &P)
     }),
     ("select_reduce", |s, d| {
-        let p = CopyPredicated { reverse_pred: false, on_false: Some(Input::View(s[2].clone())), epilogue: None };
-        copy_predicated(&p, &s[0], &Input::View(s[1].clone()), d, &P)
+        let p = CopyPredicated { reverse_pred: false, on_false: Some(Input::View(s[2])), epilogue: None };
+        copy_predicated(&p, &s[0], &Input::View(s[1]), d, &P)
     }),
     ("range_select", |s, d| {
         let p = RangeSelect {
@@ -87,7 +87,7 @@ const SAME_SHAPE: &[(&str, Kernel)] = &[
     }),
     ("dma_copy", |s, d| dma::transpose(TransposeOps::None, &s[1], d, &P)),
     ("replicate", |s, d| dma::replicate(&s[1], d, &P)),
-    ("cce", |s, d| dma::cce(&Cce { op: AluOp::Add, constants: &[2.0, -0.5] }, &[s[1].clone(), s[2].clone()], d, &P)),
+    ("cce", |s, d| dma::cce(&Cce { op: AluOp::Add, constants: &[2.0, -0.5] }, &[s[1], s[2]], d, &P)),
     ("accumulate", |s, d| {
         let op = if d.dtype().is_reducible() { MemoryReductionOp::Add } else { MemoryReductionOp::Copy };
         dma::accumulate_copy(op, &s[1], d, &P)
