@@ -351,7 +351,12 @@ fn others(m: &mut Makers) {
         let (mut table, index) = (big_table(), Tensor::ints(1024, &[128, 1]));
         let (x, profile) = (Tensor::random(Dtype::Float32), Profile::default());
         case("indirect", "scatter-add rows", PAR, move || {
-            let p = SaveAccumulate { num_indices: 128, entry_step_elements: i64::from(SHAPE[1]), op: AluOp::Add };
+            let p = SaveAccumulate {
+                num_indices: 128,
+                entry_step_elements: i64::from(SHAPE[1]),
+                op: AluOp::Add,
+                base: None,
+            };
             indirect::save_accumulate(&p, &x.src()?, &index.src()?, &mut table.dst()?.into(), &profile)
         })
     });

@@ -145,6 +145,12 @@ fn d49_the_program_gets_a_description_in_a_fresh_folder() {
             assert!(ends(pid.trim()), "the child {pid} is ended too");
         }
     }
+    // Item 11: what a program leaves running after status 0 is ended, too.
+    let left = format!("sleep 600 & echo $! > {here}/child; cp relu-0-birsim.npy relu-0-simout.npy; exit 0");
+    let _ = std::fs::remove_file(home.path().join("child"));
+    go(custom(), Some(&script(home.path(), &left)), Limits::default()).unwrap();
+    let pid = std::fs::read_to_string(home.path().join("child")).unwrap();
+    assert!(ends(pid.trim()), "the child {pid} is ended too");
     let e = go(custom(), Some(&home.path().join("nobody")), Limits::default()).unwrap_err();
     assert_eq!(e.code(), Code::S019);
     assert!(e.what().starts_with("kernel_sim cannot be started"), "{}", e.what());

@@ -4,7 +4,7 @@
 
 use crate::access::{CHUNK, Dst, Src, chunks};
 use crate::cast;
-use crate::{Code, Dtype, Error, Profile, Result};
+use crate::{Code, Dtype, Error, Profile, Result, halt};
 
 /// Fields of BNStats.
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,6 +105,9 @@ pub fn bn_stats_aggregate(src: &Src, dst: &mut Dst, profile: &Profile) -> Result
         let (mut n, mut mean, mut var) = (0.0f32, 0.0f32, 0.0f32);
         let mut triple = [0.0f32; 3];
         for at in (0..src.lane_len()).step_by(3) {
+            if at.is_multiple_of(3 * CHUNK) {
+                halt::check()?;
+            }
             src.read_f32(lane, at, &mut triple);
             let [n_t, mean_t, m2_t] = triple;
             let r = 1.0 / (n_t + n);

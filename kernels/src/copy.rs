@@ -1,25 +1,29 @@
 //! The copy family: GenericCopy (1), AbstractCopy (3), Load (19), Save (22), TensorCopy (23), DMACopy in mode Copy (32).
 
-use crate::access::{CHUNK, Dst, Src, chunks, copy_across};
+use crate::access::{CHUNK, Dst, Src, chunks, copy_across, pieces};
 use crate::cast::{self, check_cast, check_unpacked};
 use crate::elementwise::Number;
 use crate::{Code, Dtype, Error, Profile, Result};
 use std::ops::Range;
+
+/// The error of a source and a destination with different numbers of elements.
+#[cold]
+pub fn counts_differ(rule: &str, src: &Src, dst: &Dst) -> Error {
+    Error::new(Code::S002, rule).received(format!(
+        "{} ({} elements) to {} ({} elements)",
+        shape(src.pattern().pairs().iter().map(|p| p.num)),
+        src.len(),
+        shape(dst.pattern().pairs().iter().map(|p| p.num)),
+        dst.len()
+    ))
+}
 
 /// Copies elements in row-major order; the two patterns may have different shapes of the same total.
 ///
 /// Equal dtypes keep the bytes; different ones are cast with the default FP8 config.
 pub fn copy(src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     if src.len() != dst.len() {
-        return Err(Error::new(Code::S002, "DMA Copy in/out shape must match: the element counts differ").received(
-            format!(
-                "{} ({} elements) to {} ({} elements)",
-                shape(src.pattern().pairs().iter().map(|p| p.num)),
-                src.len(),
-                shape(dst.pattern().pairs().iter().map(|p| p.num)),
-                dst.len()
-            ),
-        ));
+        return Err(counts_differ("a copy writes as many elements as it reads", src, dst));
     }
     let same = src.dtype() == dst.dtype();
     if !same {
@@ -47,7 +51,7 @@ pub fn copy(src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
         }
         let mut hub = [0f32; CHUNK];
         for lane in range {
-            if same && let Some(()) = copy_run(place(lane, 0), dst, lane) {
+            if same && copy_run(place(lane, 0), dst, lane)? {
                 continue;
             }
             if !same && cast_run(place(lane, 0), dst, lane, profile)? {
@@ -74,6 +78,9 @@ pub fn copy(src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     })
 }
 
+/// Elements that are moved at once: bounded work, so that a run can be ended.
+const LONGEST: usize = 1 << 20;
+
 /// Converts lanes at once when both sides are contiguous over all of them.
 fn cast_lanes(src: &Src, dst: &mut Dst, lanes: Range<usize>, profile: &Profile) -> Result<bool> {
     let to = dst.dtype();
@@ -82,23 +89,34 @@ fn cast_lanes(src: &Src, dst: &mut Dst, lanes: Range<usize>, profile: &Profile) 
     Ok(true)
 }
 
-/// Converts a whole lane at once when both sides are contiguous.
+/// Converts a lane in long pieces when both sides are contiguous.
 fn cast_run((src, from, start): (&Src, usize, usize), dst: &mut Dst, lane: usize, profile: &Profile) -> Result<bool> {
-    let (n, to) = (dst.lane_len(), dst.dtype());
-    let (Some(run), Some(out)) = (src.run(from, start, n), dst.run_mut(lane, 0, n)) else { return Ok(false) };
-    cast::cast(src.dtype(), to, profile.fp8(), run, out)?;
-    Ok(true)
+    let (len, to) = (dst.lane_len(), dst.dtype());
+    let mut done = true;
+    pieces(len, LONGEST, |at, n| match (src.run(from, start + at, n), dst.run_mut(lane, at, n)) {
+        (Some(run), Some(out)) if done => cast::cast(src.dtype(), to, profile.fp8(), run, out),
+        _ => {
+            done = false;
+            Ok(())
+        }
+    })?;
+    Ok(done)
 }
 
-/// Copies a whole lane at once when one side is contiguous.
-fn copy_run((src, from, start): (&Src, usize, usize), dst: &mut Dst, lane: usize) -> Option<()> {
-    let n = dst.lane_len();
-    if let Some(run) = src.run(from, start, n) {
-        dst.scatter(lane, 0, run);
-        return Some(());
-    }
-    src.gather(from, start, dst.run_mut(lane, 0, n)?);
-    Some(())
+/// Copies a lane in long pieces when one side is contiguous.
+fn copy_run((src, from, start): (&Src, usize, usize), dst: &mut Dst, lane: usize) -> Result<bool> {
+    let mut done = true;
+    pieces(dst.lane_len(), LONGEST, |at, n| {
+        if let Some(run) = src.run(from, start + at, n) {
+            dst.scatter(lane, at, run);
+        } else if let Some(run) = dst.run_mut(lane, at, n) {
+            src.gather(from, start + at, run);
+        } else {
+            done = false;
+        }
+        Ok(())
+    })?;
+    Ok(done)
 }
 
 fn shape(nums: impl Iterator<Item = u32>) -> String {

@@ -170,7 +170,7 @@ pub fn cce(p: &Cce, sources: &[Src], dst: &mut Dst, profile: &Profile) -> Result
     let factor = |k: usize| p.constants.get(k).copied();
     each_lane(dst, elements, |dst, lane, [acc, blocks @ ..]: &mut [Block; TOGETHER + 1]| {
         // Few sources that lie ready need no pieces: every value is read and written once.
-        if plain && op.is_none() && from.len() <= TOGETHER {
+        if plain && op.is_none() && from.len() <= TOGETHER && dst.lane_len() <= LONGEST {
             let len = dst.lane_len();
             let ready: ArrayVec<Scaled, TOGETHER> =
                 (0..).zip(&from).map_while(|(k, s)| Some((s.whole_lane(lane, len)?, factor(k)))).collect();
@@ -218,6 +218,9 @@ pub fn cce(p: &Cce, sources: &[Src], dst: &mut Dst, profile: &Profile) -> Result
         })
     })
 }
+
+/// Elements that are added at once: bounded work, so that a run can be ended.
+const LONGEST: usize = 1 << 20;
 
 /// Sources that are added in one walk over the accumulator. Its order does not depend on it.
 const TOGETHER: usize = 3;

@@ -3,7 +3,7 @@
 use crate::access::{CHUNK, Dst, Imm, Src, chunks};
 use crate::alu::AluOp;
 use crate::cast::{self, dispatch::per_isa};
-use crate::movement::{castable, each_lane, merge, read_as, repeat, same_shape, scalar_as};
+use crate::movement::{castable, each_lane, merge, read_exactly, repeat, same_shape, scalar_as};
 use crate::profile::IotaOrder;
 use crate::{Code, Dtype, Error, Profile, Result};
 use arrayvec::ArrayVec;
@@ -120,7 +120,8 @@ pub struct AffineSelect<'a> {
     pub fill_value: f32,
 }
 
-/// out = (affine value compare_op 0) ? in : fill_value. Equal dtypes keep their bits.
+/// out = (affine value compare_op 0) ? in : fill_value. Equal dtypes keep their bits; integers never pass through float32
+/// (ruling D65).
 pub fn affine_select(p: &AffineSelect, src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     same_shape("ins[0]", src, dst)?;
     castable(src.dtype(), dst.dtype(), profile)?;
@@ -136,7 +137,7 @@ pub fn affine_select(p: &AffineSelect, src: &Src, dst: &mut Dst, profile: &Profi
             walk.fill(lane, start, values);
             compare_to_zero(p.compare_op, values, &mut keep[..n]);
             let input = input.bytes(n, dtype);
-            read_as(src, lane, start, dtype, cfg, input);
+            read_exactly(src, lane, start, dtype, cfg, input);
             let result = result.bytes(n, dtype);
             repeat(fill, result);
             merge(dtype.size(), &keep[..n], input, result);

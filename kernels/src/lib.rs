@@ -22,6 +22,7 @@ pub mod elementwise;
 pub mod error;
 pub mod fill;
 pub mod gather;
+pub mod halt;
 pub mod indirect;
 pub mod iota;
 pub mod isa;

@@ -53,7 +53,9 @@ pub(crate) fn no_cast(instruction: &str, src: Dtype, dst: Dtype) -> Result<()> {
     if src == dst {
         return Ok(());
     }
-    Err(Error::new(Code::S007, format!("{instruction} does not support cast")).received(format!("{src} to {dst}")))
+    Err(Error::new(Code::S007, format!("{instruction} does not support cast"))
+        .received(format!("{src} to {dst}"))
+        .advice("give both operands one dtype; a TensorCopy before or after it converts"))
 }
 
 /// A conversion between the two dtypes exists: packed elements can only be moved.
@@ -75,6 +77,36 @@ pub(crate) fn read_as(src: &Src, lane: usize, start: usize, to: Dtype, cfg: Fp8C
     let mut hub = [0f32; CHUNK];
     src.read_f32(lane, start, &mut hub[..n]);
     cast::encode_f32(to, cfg, &hub[..n], out);
+}
+
+/// As [`read_as`], but integers stay integers (ruling D65): same width, same bits; a wider destination extends them, a
+/// narrower one saturates.
+pub(crate) fn read_exactly(src: &Src, lane: usize, start: usize, to: Dtype, cfg: Fp8Config, out: &mut [u8]) {
+    let from = src.dtype();
+    if !between_integers(from, to) {
+        return read_as(src, lane, start, to, cfg, out);
+    }
+    let mut values = [0i64; CHUNK];
+    let values = &mut values[..out.len() / to.size()];
+    src.read_i64(lane, start, values);
+    integers_as(from, to, values, out);
+}
+
+fn between_integers(from: Dtype, to: Dtype) -> bool {
+    from != to && from.is_integer() && to.is_integer()
+}
+
+/// Integers of `from` as bytes of `to`.
+fn integers_as(from: Dtype, to: Dtype, values: &mut [i64], out: &mut [u8]) {
+    if to.size() < from.size() {
+        let bits = 8 * to.size() as u32;
+        let (low, high) = if to.is_signed() { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+        for v in values.iter_mut() {
+            // The values of uint64 above the range of int64 read as negative.
+            *v = if *v < 0 && !from.is_signed() { high } else { (*v).clamp(low, high) };
+        }
+    }
+    cast::encode_i64(to, Fp8Config::DEFAULT, values, out);
 }
 
 /// An immediate as one element of `to`, in the first bytes.
@@ -140,6 +172,25 @@ impl<'a> Value<'a> {
             Input::View(s) if s.lanes() == dst.lanes() && s.lane_len() == dst.lane_len() => Ok(Value::Full(s)),
             Input::View(s) if per_lane && s.lanes() == dst.lanes() && s.lane_len() == 1 => Ok(Value::PerLane(s)),
             Input::View(s) => Err(shapes(name, s, dst)),
+        }
+    }
+
+    /// The same for a select between full tensors and numbers, in which integers stay integers (ruling D65).
+    pub(crate) fn exact(name: &str, input: &'a Input, dst: &Dst, profile: &Profile) -> Result<Self> {
+        let mut value = Self::new(name, input, dst, false, profile)?;
+        if let (Value::One(bytes, _), Input::Imm(imm)) = (&mut value, input)
+            && between_integers(imm.dtype, dst.dtype())
+        {
+            integers_as(imm.dtype, dst.dtype(), &mut [imm.as_i64()], &mut bytes[..dst.dtype().size()]);
+        }
+        Ok(value)
+    }
+
+    /// Elements `start..` of a lane of an [`Value::exact`] operand as bytes of `to`.
+    pub(crate) fn read_exactly(&self, lane: usize, start: usize, to: Dtype, cfg: Fp8Config, out: &mut [u8]) {
+        match self {
+            Value::Full(s) => read_exactly(s, lane, start, to, cfg, out),
+            other => other.read(lane, start, to, cfg, out),
         }
     }
 

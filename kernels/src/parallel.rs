@@ -1,7 +1,14 @@
 //! Work on several threads: the one place of this crate that knows rayon. Without the feature `parallel`, and with it on
 //! one thread, the same work runs in order; no result depends on which.
 
+use crate::halt;
 use std::ops::ControlFlow::{self, Break, Continue};
+
+/// The work as another thread does it: what may end it comes along.
+fn taken_along<A, R>(f: impl Fn(A) -> R + Sync) -> impl Fn(A) -> R + Sync {
+    let stop = halt::current();
+    move |a| halt::scope(stop.clone(), || f(a))
+}
 
 /// Threads that share the work.
 pub(crate) fn threads() -> usize {
@@ -13,10 +20,10 @@ pub(crate) fn threads() -> usize {
 
 /// Calls `f` for every part and returns what the first part broke off with, whatever the order of execution.
 pub(crate) fn first_break_of<S: Send, T: Send>(parts: Vec<S>, f: impl Fn(S) -> ControlFlow<T> + Sync) -> Option<T> {
-    let at = |(k, part)| match f(part) {
+    let at = taken_along(|(k, part)| match f(part) {
         Break(value) => Some((k, value)),
         Continue(()) => None,
-    };
+    });
     #[cfg(feature = "parallel")]
     {
         use rayon::prelude::*;

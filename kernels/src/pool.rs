@@ -3,7 +3,7 @@
 use crate::access::{CHUNK, Dst, Src};
 use crate::cast::{check_cast, check_unpacked};
 use crate::profile::{PoolAverage, PoolOrder};
-use crate::{Code, Dtype, Error, Profile, Result};
+use crate::{Code, Dtype, Error, Profile, Result, halt};
 
 crate::named_enum! {
     /// What a pooling window is reduced to.
@@ -46,6 +46,7 @@ pub fn pool(func: PoolFunctionType, src: &Src, dst: &mut Dst, profile: &Profile)
         for lane in range {
             let mut row = 0;
             while row < per_lane {
+                halt::check()?;
                 let count = (CHUNK / window).max(1).min(per_lane - row);
                 if window <= CHUNK {
                     let data = &mut data[..count * window];
@@ -59,6 +60,7 @@ pub fn pool(func: PoolFunctionType, src: &Src, dst: &mut Dst, profile: &Profile)
                     let mut acc = Window::new(func);
                     let mut at = 0;
                     while at < window {
+                        halt::check()?;
                         let n = CHUNK.min(window - at);
                         src.read_f32(lane, row * window + at, &mut data[..n]);
                         acc.extend(&data[..n]);

@@ -3,7 +3,7 @@
 use crate::access::{CHUNK, Dst, Source, Src};
 use crate::alu::{AluOp, address_op, average_op, float_op, int_op};
 use crate::cast::{check_cast, check_unpacked};
-use crate::elementwise::{Number, NumericPath, narrow_wrap, tensor_reduce_path, through_f32, wrap_32};
+use crate::elementwise::{AddressResult, Number, NumericPath, tensor_reduce_path, through_f32};
 use crate::{Code, Dtype, Error, Profile, Result};
 
 mod fold;
@@ -90,12 +90,8 @@ fn reduce(p: &TensorReduce, src: &Src, dst: &mut Dst, profile: &Profile) -> Resu
             let op = address_op(p.op).map_err(unsupported)?.under(profile);
             let accumulate = p.accumulate.map(|op| Ok(address_op(op)?.under(profile))).transpose()?;
             let rows = rows(p, src, dst)?;
-            let wrap = narrow_wrap(&[src.dtype()], dst.dtype());
-            let finish = move |out: &mut [i64]| {
-                if let Some(signed) = wrap {
-                    wrap_32(out, signed);
-                }
-            };
+            let result = AddressResult::of(&[src.dtype()], dst.dtype());
+            let finish = move |out: &mut [i64]| result.apply(out);
             Fold { op, seed: |x: i64| x, finish }.run(p, rows, accumulate, src, dst, profile)
         }
     }
@@ -212,12 +208,10 @@ impl<N: Number, S: Fn(N) -> N + Sync, F: Fn(&mut [N]) + Sync> Fold<N, S, F> {
             return fold::fold_partitions(self.op, &self.seed, src, dst, &store);
         }
         if rows.whole {
-            fold_all(self.op, &self.seed, src, |acc| store(dst, 0, 0, acc));
-            return Ok(());
+            return fold_all(self.op, &self.seed, src, |acc| store(dst, 0, 0, acc));
         }
         dst.for_lane_ranges(src.len(), |dst, range| {
-            fold_lanes(self.op, &self.seed, src, &rows, range, |lane, at, acc| store(dst, lane, at, acc));
-            Ok(())
+            fold_lanes(self.op, &self.seed, src, &rows, range, |lane, at, acc| store(dst, lane, at, acc))
         })
     }
 }

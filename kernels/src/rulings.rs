@@ -73,13 +73,19 @@ rulings! {
     "D41" "Return wipes the semaphores and ends the callee", "control/advance.rs control_row";
     "D42" "structured loops iterate everywhere; the slot-driven pass over a loop is not modelled", "control/advance.rs";
     "D43" "parallel loops run instruction by instruction", "world/compile/parallel.rs";
-    "D44" "branches compare dtypes up to float32", "control/branch.rs";
+    "D44" "replaced by D58", "control/branch.rs";
     "D45" "a call inside a called function is a fault", "control/advance.rs push_frame";
     "D46" "mod and mod_int: RegisterAlu has both, the float map neither", "alu/float.rs";
     "D47" "DRAM by register pattern only for Load, Save, DMACopy and TensorLoad; PSUM patterns stay in a bank", "exec/resolve.rs";
     "D48" "physical registers start as all ones", "world/spawn.rs";
     "D49" "an external kernel gets its JSON configuration as argument and a fresh folder", "exec/external/";
-    "D50" "MatmultSparse, replication, transposes of two general matrices and SwInterleave are refused", "matmul/mod.rs";
+    "D50" "MatmultSparse, replication and transposes of two general matrices are refused", "matmul/mod.rs";
     "D51" "floating-point exceptions do not trap", "check/";
     "D52" "the first number of a tolerance pair is in percent", "compare.rs Tolerance";
+    "D53" "integer results saturate in narrower integers; bit-vector results keep their low bits", "elementwise/path.rs";
+    "D54" "activation functions compute in double and round once; Exponential is the single one", "activation/exact.rs";
+    "D55" "a matrix product rounds multiply and add separately", "matmul/exact.rs";
+    "D56" "DoubleRowSwInterleave weights are de-interleaved in plain order", "matmul/mod.rs";
+    "D57" "a NaN that an invalid operation makes is negative; a NaN operand keeps its sign", "alu/float.rs pow";
+    "D58" "branches compare integers of up to 32 bits and float32", "control/branch.rs";
 }

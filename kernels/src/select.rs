@@ -8,8 +8,8 @@ use crate::movement::{Value, each_lane, merge, same_shape};
 use crate::profile::PredicateTest;
 use crate::{Code, Dtype, Error, Profile, Result};
 
-/// out = predicate ? on_true : on_false. The predicate is exactly 0 or 1 (`alu.md` 6.9). An operand that is `None` is
-/// the destination itself.
+/// out = predicate ? on_true : on_false. The predicate is exactly 0 or 1 (`alu.md` 6.9); integers never pass through
+/// float32 (ruling D65). An operand that is `None` is the destination itself.
 pub fn select(
     predicate: &Src,
     on_true: Option<&Input>,
@@ -20,7 +20,7 @@ pub fn select(
     same_shape("ins[0]", predicate, dst)?;
     check_unpacked(predicate.dtype()).map_err(|e| e.operand("ins[0]"))?;
     let (dtype, cfg) = (dst.dtype(), profile.fp8());
-    let value = |name, input: Option<_>| input.map(|v| Value::new(name, v, dst, false, profile)).transpose();
+    let value = |name, input: Option<_>| input.map(|v| Value::exact(name, v, dst, profile)).transpose();
     let (yes, no) = (value("ins[1]", on_true)?, value("ins[2]", on_false)?);
     each_lane(dst, dst.len(), |dst, lane, [a, b]| {
         let mut pred = [0f32; CHUNK];
@@ -37,7 +37,7 @@ pub fn select(
             let (a, b) = (a.bytes(n, dtype), b.bytes(n, dtype));
             for (value, out) in [(&yes, &mut *a), (&no, &mut *b)] {
                 match value {
-                    Some(value) => value.read(lane, start, dtype, cfg, out),
+                    Some(value) => value.read_exactly(lane, start, dtype, cfg, out),
                     None => dst.as_src().gather(lane, start, out),
                 }
             }

@@ -54,10 +54,19 @@ pub fn stream_transpose(src: &Src, dst: &mut Dst) -> Result<()> {
     }
     // Highest row and column that the formula reaches.
     let high = |len: usize, other: usize| (len - 1) / BLOCK * BLOCK + (other - 1).min(BLOCK - 1);
-    if src.len() != dst.len() || high(rows, cols) >= dst.lanes() || high(cols, rows) >= dst.lane_len() {
-        return Err(
-            shapes("ins[0]", src, dst).advice("the input is at most 32 x 32, or both of its sides are multiples of 32")
-        );
+    if src.len() != dst.len() {
+        return Err(shapes("ins[0]", src, dst));
+    }
+    let (down, across) = (high(rows, cols) + 1, high(cols, rows) + 1);
+    if down > dst.lanes() || across > dst.lane_len() {
+        return Err(Error::new(Code::S002, "StreamTranspose turns tiles of 32 x 32, and turned ones leave the result")
+            .received(format!(
+                "tiles of {rows} x {cols} reach {down} x {across}, the result has {} x {}",
+                dst.lanes(),
+                dst.lane_len()
+            ))
+            .operand("outs[0]")
+            .advice("the input is at most 32 x 32, or both of its sides are multiples of 32"));
     }
     let size = src.dtype().size();
     dst.for_lane_groups(BLOCK, dst.len(), |dst, mut blocks| {

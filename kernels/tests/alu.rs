@@ -232,3 +232,62 @@ fn blocks_agree_with_single_calls() {
         assert_eq!(folded, single, "{op:?}");
     }
 }
+
+#[test]
+fn d57_pow_makes_negative_nan_and_keeps_the_sign_of_its_operands() {
+    let pow = float_op(AluOp::Pow, &Profile::reference()).unwrap();
+    let nan = |bits| f32::from_bits(bits);
+    for (a, b) in [(-8.0, 1.0 / 3.0), (-2.0, 0.5), (-1e30, -0.1), (-0.5, 2.5), (-3.0, 1e-20), (-1.5, -7.25)] {
+        assert_eq!(pow.call(a, b).to_bits(), 0xFFC0_0000, "pow({a}, {b})");
+    }
+    for (a, b, want) in [
+        (nan(0x7FC0_0001), 2.0, 0x7FC0_0001),
+        (nan(0xFFC0_0001), 2.0, 0xFFC0_0001),
+        (3.0, nan(0x7F80_0007), 0x7FC0_0007),
+        (-3.0, nan(0xFF80_0007), 0xFFC0_0007),
+        (nan(0x7FC0_0002), nan(0xFFC0_0003), 0x7FC0_0002),
+    ] {
+        assert_eq!(pow.call(a, b).to_bits(), want, "pow({a}, {b})");
+    }
+    assert_eq!((pow.call(1.0, nan(0xFFC0_0000)), pow.call(nan(0x7FC0_0000), 0.0)), (1.0, 1.0));
+}
+
+#[test]
+fn d57_every_invalid_operation_makes_the_negative_nan() {
+    let inf = f32::INFINITY;
+    let mut profile = Profile::reference();
+    profile.set("float_mod", "true").unwrap();
+    for (op, a, b) in [
+        (AluOp::Subtract, inf, inf),
+        (AluOp::Add, inf, -inf),
+        (AluOp::Mult, 0.0, -inf),
+        (AluOp::Divide, 0.0, 0.0),
+        (AluOp::Divide, inf, inf),
+        (AluOp::Rsqrt, -4.0, 0.0),
+        (AluOp::Mod, 1.0, 0.0),
+        (AluOp::Mod, inf, 2.0),
+        (AluOp::ModInt, -1.0, 0.0),
+    ] {
+        let mut out = [std::hint::black_box(a)];
+        float_op(op, &profile).unwrap().apply(&mut out, &[std::hint::black_box(b)]);
+        assert_eq!(out[0].to_bits(), 0xFFC0_0000, "{op}({a}, {b})");
+    }
+}
+
+#[test]
+fn item_5_a_missing_operation_is_told_what_there_is() {
+    let p = Profile::reference();
+    let advice = float_op(AluOp::BitwiseAnd, &p).unwrap_err().advice_text().to_string();
+    let listed = advice.strip_prefix("the float map has ").unwrap().split(';').next().unwrap();
+    let listed: Vec<&str> = listed.split(", ").collect();
+    let members: Vec<&str> = AluOp::ALL.iter().filter(|o| float_op(**o, &p).is_ok()).map(|o| o.name()).collect();
+    let sorted = |mut v: Vec<&str>| {
+        v.sort_unstable();
+        v.join(" ")
+    };
+    assert_eq!(sorted(listed), sorted(members));
+    let advice = int_op(AluOp::Pow).unwrap_err().advice_text().to_string();
+    let missing = advice.strip_prefix("the int map has all operations but ").unwrap();
+    let absent: Vec<&str> = AluOp::ALL.iter().filter(|o| int_op(**o).is_err()).map(|o| o.name()).collect();
+    assert_eq!(sorted(missing.split(", ").collect()), sorted(absent));
+}

@@ -112,7 +112,7 @@ fn oracle(d: Dtype, cfg: Fp8Config, x: f32) -> u32 {
     if x.is_nan() {
         return match (fp8 && cfg.suppress_nan, d) {
             (true, _) => sign,
-            (false, Dtype::Float8E4m3fn | Dtype::Bfloat16) => f.4,
+            (false, Dtype::Float8E4m3fn | Dtype::Float8e5 | Dtype::Bfloat16) => f.4,
             _ => f.4 | sign,
         };
     }
@@ -444,4 +444,26 @@ fn long_casts_cross_blocks() {
         let got = i16::from_le_bytes([dst[1 + 2 * i], dst[2 + 2 * i]]);
         assert_eq!(i32::from(got), (i as i32 * 7 - 9000).clamp(-32768, 32767));
     }
+}
+
+#[test]
+fn d57_a_negative_nan_has_no_sign_in_float8e5() {
+    for bits in [0x7FC0_0000u32, 0xFFC0_0000, 0xFFFF_FFFF, 0x7F80_0001] {
+        for (d, positive, negative) in [
+            (Dtype::Float8e3, 0x78, 0xF8),
+            (Dtype::Float8e4, 0x7C, 0xFC),
+            (Dtype::Float8E4m3fn, 0x7F, 0x7F),
+            (Dtype::Float8e5, 0x7E, 0x7E),
+        ] {
+            for cfg in [Fp8Config::DEFAULT, Fp8Config::ACCUMULATE] {
+                let mut code = [0u8];
+                cast(Dtype::Float32, d, cfg, &bits.to_le_bytes(), &mut code).unwrap();
+                assert_eq!(code[0], if bits >> 31 == 1 { negative } else { positive }, "{bits:08X} to {d}");
+            }
+        }
+    }
+    let mut infinite = [0u8];
+    cast(Dtype::Float32, Dtype::Float8e5, Fp8Config::ACCUMULATE, &f32::NEG_INFINITY.to_le_bytes(), &mut infinite)
+        .unwrap();
+    assert_eq!(infinite[0], 0xFC, "an infinity keeps its sign");
 }

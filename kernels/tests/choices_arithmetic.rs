@@ -46,12 +46,12 @@ fn fp8_round_past_max_saturates_or_carries() {
 #[test]
 fn fp8_e5m2_nan_is_a_nan_or_an_overflow() {
     let values = [f32::NAN, -f32::NAN, f32::INFINITY];
-    assert_eq!(narrowed(&values, Dtype::Float8e5, &Profile::reference()), [0x7E, 0xFE, 0x7B]);
+    assert_eq!(narrowed(&values, Dtype::Float8e5, &Profile::reference()), [0x7E, 0x7E, 0x7B]);
     let mut p = with("fp8_e5m2_nan_overflows", "true");
     assert_eq!(narrowed(&values, Dtype::Float8e5, &p), [0x7B, 0xFB, 0x7B]);
     assert_eq!(narrowed(&values, Dtype::Float8E4m3fn, &p)[0], 0x7F, "only float8e5");
     p.fp8_saturate = false;
-    assert_eq!(narrowed(&values, Dtype::Float8e5, &p), [0x7E, 0xFE, 0x7C]);
+    assert_eq!(narrowed(&values, Dtype::Float8e5, &p), [0x7E, 0x7E, 0x7C]);
 }
 
 #[test]

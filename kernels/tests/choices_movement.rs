@@ -139,7 +139,7 @@ fn d13_minus_one_skips_in_64_bits_or_in_32_too() {
     let mut t = Tensor::f32(&[1, 4], &[0.0; 4]);
     save(&data.src(), &i.src(), &mut t.dst().into(), &both).unwrap();
     assert_eq!(t.values::<f32>(), [3.0, 0.0, 1.0, 0.0]);
-    let form = SaveAccumulate { num_indices: 3, entry_step_elements: 1, op: AluOp::Add };
+    let form = SaveAccumulate { num_indices: 3, entry_step_elements: 1, op: AluOp::Add, base: None };
     save_accumulate(&form, &data.src(), &i.src(), &mut t.dst().into(), &both).unwrap();
     assert_eq!(t.values::<f32>(), [6.0, 0.0, 2.0, 0.0]);
     let mut y = Tensor::f32(&[3], &[7.0; 3]);

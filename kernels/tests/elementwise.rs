@@ -268,6 +268,43 @@ fn d4_integer_arithmetic_of_tensor_tensor() {
 }
 
 #[test]
+fn d53_integer_results_saturate_in_narrower_destinations() {
+    let ints = |dtype: Dtype, v: &[i64]| {
+        let mut t = Tensor::zeros(dtype, &[1, v.len() as u32]);
+        birsim_kernels::cast::encode_i64(dtype, birsim_kernels::cast::Fp8Config::DEFAULT, v, &mut t.bytes);
+        t
+    };
+    let run = |op, on_pool, a: &Tensor, b: &Tensor, out: Dtype| {
+        let mut y = Tensor::zeros(out, &a.nums);
+        y.write(|d| {
+            tensor_tensor(&TensorTensor { op, on_pool }, &Source::Apart(a.src()), &Source::Apart(b.src()), d, None, &R)
+        })
+        .unwrap();
+        let mut got = vec![0i64; a.nums[1] as usize];
+        birsim_kernels::cast::decode_i64(out, &y.bytes, &mut got);
+        got
+    };
+    let (a, b) = (ints(Dtype::Uint8, &[200, 3, 255]), ints(Dtype::Uint8, &[100, 5, 255]));
+    for on_pool in [false, true] {
+        assert_eq!(run(AluOp::Add, on_pool, &a, &b, Dtype::Uint8), [255, 8, 255]);
+        assert_eq!(run(AluOp::Subtract, on_pool, &a, &b, Dtype::Uint8), [100, 0, 0]);
+        assert_eq!(run(AluOp::Mult, on_pool, &a, &b, Dtype::Int16), [20_000, 15, 32_767]);
+        assert_eq!(run(AluOp::LogicalShiftLeft, on_pool, &a, &b, Dtype::Uint8), [0, 96, 0], "low bits");
+        assert_eq!(run(AluOp::BitwiseNot, on_pool, &a, &b, Dtype::Uint8), [55, 252, 0]);
+    }
+    let wide = ints(Dtype::Int32, &[i64::from(i32::MIN), -40_000, 70_000]);
+    assert_eq!(run(AluOp::Add, false, &wide, &wide, Dtype::Int16), [-32_768, -32_768, 32_767]);
+    assert_eq!(run(AluOp::Max, false, &wide, &wide, Dtype::Uint16), [0, 0, 65_535]);
+    // The address map: 64-bit operands into 32 bits saturate, equal widths wrap.
+    let (c, d) = (ints(Dtype::Int64, &[1 << 40, -(1 << 40), 7]), ints(Dtype::Int64, &[1, -1, -9]));
+    assert_eq!(run(AluOp::Add, true, &c, &d, Dtype::Int32), [i64::from(i32::MAX), i64::from(i32::MIN), -2]);
+    assert_eq!(run(AluOp::Add, true, &c, &d, Dtype::Uint32), [u32::MAX.into(), 0, 0]);
+    let (e, f) = (ints(Dtype::Uint64, &[-1, 5, 1 << 33]), ints(Dtype::Uint64, &[0, 4, 0]));
+    assert_eq!(run(AluOp::Add, true, &e, &f, Dtype::Uint32), [u32::MAX.into(), 9, u32::MAX.into()]);
+    assert_eq!(run(AluOp::Add, true, &wide, &wide, Dtype::Int32), [0, -80_000, 140_000], "wraps at equal width");
+}
+
+#[test]
 fn fault_71_partition_counts_must_agree() {
     let one = Tensor::f32(&[1, 4], &[1.0; 4]);
     let many = Tensor::f32(&[8, 4], &[2.0; 32]);

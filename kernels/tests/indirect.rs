@@ -123,7 +123,7 @@ fn fault_52_duplicates_accumulate_and_the_last_writer_wins() {
     let idx = Tensor::i32(&[300], &[0; 300]);
     let ones = Tensor::of(Dtype::Bfloat16, &[300], &[0x3F80u16; 300]);
     let mut t = Tensor::filled(Dtype::Bfloat16, &[1], 0);
-    let p = SaveAccumulate { num_indices: 300, entry_step_elements: 1, op: AluOp::Add };
+    let p = SaveAccumulate { num_indices: 300, entry_step_elements: 1, op: AluOp::Add, base: None };
     save_accumulate(&p, &ones.src(), &idx.src(), &mut t.dst().into(), &P).unwrap();
     assert_eq!(t.values::<u16>(), [0x4380]);
 }
@@ -142,7 +142,7 @@ fn save_accumulate_moves_entries_and_skips_padding() {
     let values = Tensor::i32(&[4, 2], &[1, 2, 3, 4, 5, 6, 7, 8]);
     let idx = Tensor::i32(&[4], &[2, 0, 2, 99]);
     let mut t = Tensor::i32(&[3, 4], &[0; 12]);
-    let p = SaveAccumulate { num_indices: 3, entry_step_elements: 4, op: AluOp::Add };
+    let p = SaveAccumulate { num_indices: 3, entry_step_elements: 4, op: AluOp::Add, base: None };
     save_accumulate(&p, &values.src(), &idx.src(), &mut t.dst().into(), &P).unwrap();
     assert_eq!(t.values::<i32>(), [3, 4, 0, 0, 0, 0, 0, 0, 6, 8, 0, 0]);
     let more = SaveAccumulate { num_indices: 5, ..p.clone() };
@@ -312,4 +312,36 @@ fn indirect_copy_checks_its_operands() {
     assert_eq!(indirect_copy(3, &x.src(), &i.src(), &mut y.dst()).unwrap_err().code(), Code::S002);
     let wrong = Tensor::filled(Dtype::Int32, &[16, 1], 0);
     assert_eq!(indirect_copy(16, &x.src(), &wrong.src(), &mut y.dst()).unwrap_err().code(), Code::S007);
+}
+
+#[test]
+fn item_2_the_base_address_of_the_table_counts() {
+    let bias = birsim_kernels::indirect::ADDRESS_BIAS;
+    let values = Tensor::of(Dtype::Float32, &[2, 2], &[1f32, 2., 3., 4.]);
+    let idx = Tensor::of(Dtype::Int32, &[2], &[0, 1]);
+    let mut t = Tensor::filled(Dtype::Float32, &[8], 0);
+    let run = |t: &mut Tensor, base: i64| {
+        let p = SaveAccumulate { num_indices: 2, entry_step_elements: 2, op: AluOp::Add, base: Some(base) };
+        let mut table = Table { address: 4096, ..t.dst().into() };
+        save_accumulate(&p, &values.src(), &idx.src(), &mut table, &P)
+    };
+    run(&mut t, bias + 4096 + 12).unwrap();
+    assert_eq!(t.values::<f32>(), [0., 0., 0., 1., 2., 3., 4., 0.]);
+    for (base, code) in
+        [(bias + 4096 + 24, Code::S014), (bias + 4096 - 4, Code::S014), (12, Code::S014), (bias + 4098, Code::S014)]
+    {
+        assert_eq!(run(&mut t, base).unwrap_err().code(), code, "{base}");
+    }
+    assert_eq!(run(&mut t, i64::MIN).unwrap_err().code(), Code::S014);
+}
+
+#[test]
+fn item_2_addresses_between_elements_are_faults() {
+    let bias = birsim_kernels::indirect::ADDRESS_BIAS;
+    let x = Tensor::of(Dtype::Float32, &[4], &[1f32, 2., 3., 4.]);
+    let i = Tensor::of(Dtype::Int64, &[1], &[bias + 6]);
+    let mut y = Tensor::filled(Dtype::Float32, &[1], 0);
+    let e = load(&(&x.src()).into(), &i.src(), &mut y.dst(), &P).unwrap_err();
+    assert_eq!(e.code(), Code::S014);
+    assert!(e.received_value().unwrap().starts_with("2 bytes past the start"), "{e:?}");
 }

@@ -137,3 +137,13 @@ fn sequence_bounds_frame_each_run() {
     let mut out = Tensor::filled(Dtype::Float32, &[2, 3], 0);
     assert_eq!(sequence_bounds(&ids.src(), &mut out.dst(), &P).unwrap_err().code(), Code::S002);
 }
+
+#[test]
+fn d65_affine_select_keeps_integers() {
+    let x = Tensor::of(Dtype::Int32, &[1, 3], &[16_777_217, 33_554_433, -16_777_217]);
+    let mut out = Tensor::filled(Dtype::Int64, &[1, 3], 0);
+    let value = Affine { base: 0, pattern: &[(1, 3)], channel_multiplier: 0 };
+    let p = AffineSelect { value, compare_op: AluOp::IsGe, fill_value: -1.0 };
+    affine_select(&p, &x.src(), &mut out.dst(), &P).unwrap();
+    assert_eq!(out.values::<i64>(), [16_777_217, 33_554_433, -16_777_217]);
+}

@@ -325,19 +325,19 @@ fn double_row_contracts_over_two_rows_per_lane() {
 }
 
 #[test]
-fn d50_software_interleave_is_refused_until_an_order_is_chosen() {
+fn d56_software_interleave_is_plain_unless_another_order_is_chosen() {
     let d = Dtype::Float8E4m3fn;
     // One lane, two columns: pairs (1, 2) and (3, 4) hold the two rows of column 0 and column 1.
     let w = view(&encode(d, &[1.0, 2.0, 3.0, 4.0]), d, &[1, 4]);
     let x = view(&encode(d, &[1.0, 8.0]), d, &[1, 2]);
     let p = Matmult { perf_mode: MatmultPerfMode::DoubleRowSwInterleave, ..Matmult::default() };
-    let e = run(&p, &x, &w).unwrap_err();
-    assert_eq!((e.code(), e.class()), (Code::U002, Class::Unsupported));
     let mut profile = Profile::reference();
     let mut out = Product::default();
-    profile.set("matmul_sw_interleave", "plain").unwrap();
     matmult(&p, &x, &w, &mut out, &profile).unwrap();
     assert_eq!(out.values(), [17.0, 35.0]);
+    profile.set("matmul_sw_interleave", "refuse").unwrap();
+    let e = matmult(&p, &x, &w, &mut out, &profile).unwrap_err();
+    assert_eq!((e.code(), e.class()), (Code::U002, Class::Unsupported));
     profile.set("matmul_sw_interleave", "reversed").unwrap();
     matmult(&p, &x, &w, &mut out, &profile).unwrap();
     assert_eq!(out.values(), [35.0, 17.0]);
@@ -507,5 +507,56 @@ fn rows_that_lie_apart_unaligned_or_backwards_give_the_bits_of_the_chain() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn d55_the_reference_rounds_multiply_and_add_separately() {
+    let mut rng = Rng(55);
+    let (k, m, n) = (64, 16, 40);
+    let (w, x) = (rng.vec(k * m), rng.vec(k * n));
+    let (ws, xs) = (floats(&w, &[k as u32, m as u32]), floats(&x, &[k as u32, n as u32]));
+    let under = |profile: &Profile| {
+        let mut out = Product::default();
+        matmult(&Matmult { fma: profile.matmul_fma, ..Matmult::default() }, &xs, &ws, &mut out, profile).unwrap();
+        out.values().to_vec()
+    };
+    same_bits(&under(&Profile::reference()), &two_roundings(k, m, n, &w, &x));
+    same_bits(&under(&Profile::device()), &chain(k, m, n, &w, &x));
+    assert_ne!(under(&Profile::reference()), under(&Profile::device()));
+}
+
+#[test]
+fn d55_products_that_leave_float32_are_rounded_before_they_are_added() {
+    let d = Dtype::Bfloat16;
+    // Exponents from the smallest subnormal number to infinity.
+    let values: Vec<f32> = (0..256u32)
+        .map(|e| f32::from_bits(e << 23 | (e * 37 % 128) << 16))
+        .map(|v| if v.is_nan() { 1.0 } else { v })
+        .collect();
+    let (k, m, n) = (4, 64, 64);
+    let mut rng = Rng(7);
+    let mut pick = |len: usize| {
+        (0..len)
+            .map(|_| {
+                let r = rng.vec(1)[0].to_bits();
+                let v = values[(r >> 3) as usize % 256];
+                if r & 1 == 0 { v } else { -v }
+            })
+            .collect::<Vec<f32>>()
+    };
+    let (w, x) = (pick(k * m), pick(k * n));
+    let ws = view(&encode(d, &w), d, &[k as u32, m as u32]);
+    let xs = view(&encode(d, &x), d, &[k as u32, n as u32]);
+    let want = two_roundings(k, m, n, &w, &x);
+    assert_ne!(
+        want.iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
+        chain(k, m, n, &w, &x).iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
+        "the operands are of the kind that shows the difference"
+    );
+    for isa in Isa::available() {
+        let mut out = Product::default();
+        product_on(isa, false, &xs, &ws, &mut out).unwrap();
+        same_bits(out.values(), &want);
     }
 }

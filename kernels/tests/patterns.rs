@@ -214,6 +214,13 @@ fn reference(c: &Case, profile: &Profile) -> Vec<u8> {
                 let integers = from.is_integer() && c.b.dtype.is_integer() && int_op(p.op).is_ok();
                 if p.op.is_bitvec() || integers {
                     let v = g(p.op, int(from, x.unwrap()), int(c.b.dtype, y.unwrap()), false);
+                    let bits = 8 * to.size() as u32;
+                    // Ruling D53.
+                    let v = match to.is_integer() && bits < 32 && !p.op.is_bitvec() {
+                        true if to.is_signed() => v.clamp(-1 << (bits - 1), (1 << (bits - 1)) - 1),
+                        true => v.clamp(0, (1 << bits) - 1),
+                        false => v,
+                    };
                     encode_i32(to, profile.fp8(), &[v], dst);
                 } else {
                     let (x, y) = (decode_f32_value(from, x.unwrap()), decode_f32_value(c.b.dtype, y.unwrap()));

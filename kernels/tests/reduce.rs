@@ -261,3 +261,19 @@ fn groups_of_rows_agree_with_a_plain_loop_for_every_operation_and_alignment() {
         }
     }
 }
+
+#[test]
+fn d53_sums_of_64_bit_integers_saturate_in_32_bits() {
+    let x = Tensor::i64(&[1, 3], &[i64::from(i32::MAX), i64::from(i32::MAX), 5]);
+    let p = TensorReduce {
+        op: AluOp::Add,
+        axis: AxisListType::X,
+        negate: false,
+        apply_transpose: false,
+        accumulate: None,
+        on_pool: true,
+    };
+    let mut y = Tensor::zeros(Dtype::Int32, &[1, 1]);
+    y.write(|d| tensor_reduce(&p, &x.src(), d, &Profile::reference())).unwrap();
+    assert_eq!(y.ints(), [i32::MAX]);
+}

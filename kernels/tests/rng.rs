@@ -170,9 +170,11 @@ fn eight_seed_words_carry_the_partition() {
 #[test]
 fn a_scalar_seed_is_one_word() {
     let one = Tensor::of(Dtype::Uint32, &[1, 1], &[0xFFFF_FFFFu32]);
-    assert_eq!(scalar_seed(&one.src()), Some(0xFFFF_FFFF));
-    assert_eq!(scalar_seed(&Tensor::filled(Dtype::Uint32, &[1, 24], 0).src()), None);
-    assert_eq!(scalar_seed(&Tensor::filled(Dtype::Int64, &[1, 1], 0).src()), None);
+    assert_eq!(scalar_seed(&one.src()).unwrap(), Some(0xFFFF_FFFF));
+    assert_eq!(scalar_seed(&Tensor::filled(Dtype::Uint32, &[1, 24], 0).src()).unwrap(), None);
+    for dtype in [Dtype::Int64, Dtype::Float32] {
+        assert_eq!(scalar_seed(&Tensor::filled(dtype, &[1, 1], 0).src()).unwrap_err().code(), Code::S007);
+    }
 }
 
 #[test]
@@ -181,6 +183,11 @@ fn states_of_the_wrong_size_are_refused() {
     let bytes = Tensor::filled(Dtype::Uint8, &[1, 6], 1);
     assert_eq!(set_state_gen1(&five.src(), &mut [[0; 6]]).unwrap_err().code(), Code::S008);
     assert_eq!(set_state_gen1(&bytes.src(), &mut [[0; 6]]).unwrap_err().code(), Code::S007);
+    // Item 3: words of the right size that are floats.
+    let floats = Tensor::filled(Dtype::Float32, &[1, 6], 1);
+    assert_eq!(set_state_gen1(&floats.src(), &mut [[0; 6]]).unwrap_err().code(), Code::S007);
+    let floats = Tensor::filled(Dtype::Float32, &[1, 24], 1);
+    assert_eq!(set_state_gen2(&floats.src(), &mut [[[0; 6]; 4]]).unwrap_err().code(), Code::S007);
     let mut rng = DeviceRng::default();
     assert_eq!(rng.gen1(120, 9).unwrap_err().code(), Code::S008);
     assert_eq!(rng.gen2(usize::MAX, 2).unwrap_err().code(), Code::S008);

@@ -158,3 +158,26 @@ fn range_select_refuses_what_it_cannot_mean() {
     let ok = range(0, AluOp::IsGe, AluOp::IsLt, 0.);
     assert_eq!(range_select(&ok, &x.src(), &wide, &one, &mut y.dst(), &P).unwrap_err().code(), Code::S002);
 }
+
+#[test]
+fn d65_select_keeps_integers() {
+    let big = [16_777_217, -1, i32::MAX, -16_777_219];
+    let x = Tensor::of(Dtype::Int32, &[1, 4], &big);
+    let p = Tensor::of(Dtype::Uint8, &[1, 4], &[1u8, 1, 1, 1]);
+    let run = |dtype| {
+        let mut out = Tensor::filled(dtype, &[1, 4], 0);
+        select(&p.src(), Some(&Input::View(x.src())), Some(&Input::Imm(Imm::i32(16_777_219))), &mut out.dst(), &P)
+            .unwrap();
+        out
+    };
+    assert_eq!(run(Dtype::Int32).values::<i32>(), big);
+    assert_eq!(run(Dtype::Uint32).values::<u32>(), big.map(|v| v as u32));
+    assert_eq!(run(Dtype::Int64).values::<i64>(), big.map(i64::from));
+    assert_eq!(run(Dtype::Int16).values::<i16>(), [i16::MAX, -1, i16::MAX, i16::MIN]);
+    assert_eq!(run(Dtype::Uint8).values::<u8>(), [255, 0, 255, 0]);
+    let none = Tensor::of(Dtype::Uint8, &[1, 4], &[0u8; 4]);
+    let mut out = Tensor::filled(Dtype::Int64, &[1, 4], 0);
+    select(&none.src(), Some(&Input::View(x.src())), Some(&Input::Imm(Imm::i32(16_777_219))), &mut out.dst(), &P)
+        .unwrap();
+    assert_eq!(out.values::<i64>(), [16_777_219; 4]);
+}

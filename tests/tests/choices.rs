@@ -156,7 +156,7 @@ fn d44_branches_on_wide_dtypes() {
         (Dtype::Int64, BranchCompare::EqImm, -2, 1.0),
     ] {
         let m = branch(dtype, op, right);
-        assert_eq!(error_with(&m, "branch_dtypes", "to_float32").code(), Code::S007);
+        assert_eq!(error_with(&m, "branch_dtypes", "documented").code(), Code::S007);
         assert_eq!(cells_with(&m, "branch_dtypes", "all")[..2], [taken, 1.0], "{dtype} {op}");
     }
 }

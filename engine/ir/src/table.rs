@@ -265,6 +265,8 @@ pub struct Row {
     pub spec: &'static str,
     /// What is missing, for opcodes that are executed in part.
     pub partial: Option<&'static str>,
+    /// The fact that the documents leave open, for opcodes whose results depend on birsim's reading of it.
+    pub open: Option<&'static str>,
     /// Properties.
     pub traits: Traits,
     /// What holds for some forms only.
@@ -371,7 +373,7 @@ static BY_NAME: LazyLock<HashMap<&str, Opcode>> = LazyLock::new(|| ROWS.iter().m
 #[doc(hidden)]
 macro_rules! rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
-        $fidelity:ident, $spec:literal $(, partial $partial:literal)?
+        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, open $open:literal)?
         $(, is [$($trait:ident),* $(,)?])? $(, rules [$($rule:expr),* $(,)?])?
         { $($key:ident : $ty:expr => $default:expr;)* })+) => {
         #[allow(non_upper_case_globals)]
@@ -410,12 +412,13 @@ macro_rules! rows {
                 }),*],
                 fidelity: $crate::table::Fidelity::$fidelity,
                 spec: $spec,
-                partial: $crate::rows!(@partial $($partial)?),
+                partial: $crate::rows!(@text $($partial)?),
+                open: $crate::rows!(@text $($open)?),
                 traits: $crate::traits::Traits::of(&[$($($crate::traits::Trait::$trait),*)?]),
                 rules: &[$($($rule),*)?],
             }),+]
         };
     };
-    (@partial) => { None };
-    (@partial $text:literal) => { Some($text) };
+    (@text) => { None };
+    (@text $text:literal) => { Some($text) };
 }

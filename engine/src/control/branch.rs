@@ -1,14 +1,15 @@
-//! Branch conditions (`opcodes.md` 11; ruling D44).
+//! Branch conditions (`opcodes.md` 11; ruling D58).
 
 use crate::ir::BranchCompare;
 use crate::world::{Inst, Opnd, Program, Scalars, read_register};
 use crate::{Code, Error, Result};
+use birsim_kernels::Dtype;
 use birsim_kernels::profile::BranchDtypes;
-use birsim_kernels::{Dtype, Named};
 use std::cmp::Ordering;
 
-/// Largest dtype ordinal a branch compares.
-const LAST_DTYPE: u8 = Dtype::Float32 as u8;
+/// The dtypes a branch compares (ruling D58).
+const COMPARED: [Dtype; 7] =
+    [Dtype::Uint8, Dtype::Int8, Dtype::Uint16, Dtype::Int16, Dtype::Uint32, Dtype::Int32, Dtype::Float32];
 
 /// Evaluates a CompareAndBranch. Unordered float comparisons are false, except NE.
 pub fn taken(program: &Program, inst: &Inst, op: BranchCompare, dtypes: BranchDtypes, env: &Scalars) -> Result<bool> {
@@ -21,8 +22,10 @@ pub fn taken(program: &Program, inst: &Inst, op: BranchCompare, dtypes: BranchDt
         Opnd::Imm { imm, .. } => imm.dtype,
         _ => return Err(Error::new(Code::J009, "a branch compares a register").operand("ins[0]")),
     };
-    if dtypes == BranchDtypes::ToFloat32 && dtype.ordinal() > LAST_DTYPE {
-        return Err(Error::new(Code::S007, "a branch compares dtypes up to float32").received(dtype));
+    if dtypes == BranchDtypes::Documented && !COMPARED.contains(&dtype) {
+        return Err(Error::new(Code::S007, "a branch compares integers of up to 32 bits and float32")
+            .received(dtype)
+            .operand("ins[0]"));
     }
     if op == BranchCompare::Unsupported {
         return Err(Error::new(Code::S008, "the branch comparison is Unsupported").operand("comp_op"));

@@ -3,7 +3,7 @@
 use super::Cx;
 use super::Want::{In, InPlace, Out};
 use crate::ir::opcodes::dma::field as f;
-use crate::ir::{CopyMode, TransposeOp, Value};
+use crate::ir::{CopyMode, Opcode, TransposeOp, Value};
 use crate::{Code, Error, Result};
 use birsim_kernels::access::Source;
 use birsim_kernels::alu::AluOp;
@@ -28,9 +28,14 @@ bind! {
 /// GenericCopy (1), AbstractCopy (3), Load (19), Save (22), TensorCopy (23), DMADescriptorCopy (69), and
 /// TensorCopyDynamicSrc and Dst (24, 25), whose offset operand is part of their resolved address.
 pub fn copy(cx: &mut Cx) -> Result<()> {
+    let by_dma = matches!(cx.inst.opcode, Opcode::Load | Opcode::Save | Opcode::DMACopy | Opcode::DMADescriptorCopy);
     let mut io = cx.open(&[InPlace(0), Out(0)])?;
     let mut dst = io.outs.dst(0)?;
     match io.ins.source(0)? {
+        Source::Apart(src) if by_dma && src.len() != dst.len() => {
+            let rule = "DMA Copy in/out shape must match: the element counts differ";
+            Err(kernel::counts_differ(rule, &src, &dst))
+        }
         Source::Apart(src) => kernel::copy(&src, &mut dst, io.profile),
         Source::Same => Ok(()),
     }

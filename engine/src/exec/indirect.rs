@@ -8,7 +8,7 @@ use crate::ir::{IndirectDim, Value};
 use crate::world::{Diagnostic, Indexed, Opnd, Remark, VectorSpec};
 use crate::{Code, Error, Result};
 use birsim_kernels::Named;
-use birsim_kernels::access::Src;
+use birsim_kernels::access::{Input, Src};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::cast::MemoryReductionOp;
 use birsim_kernels::indirect::{self as kernel, Log};
@@ -104,8 +104,27 @@ pub fn generic_save(cx: &mut Cx) -> Result<()> {
     reached(cx, cx.n_ins(), address, log)
 }
 
-/// IndirectSaveAccumulate (46): indices, values; the table is the output.
+/// The base address that IndirectSaveAccumulate names: a register, an immediate, or one 64-bit element. Any other tensor in
+/// that place is the table itself, whose address needs no naming.
+fn table_base(cx: &mut Cx) -> Result<Option<i64>> {
+    const BASE: usize = 2;
+    if BASE >= cx.n_ins() {
+        return Ok(None);
+    }
+    match cx.open(&[In(BASE)])?.ins.input(BASE)? {
+        Input::Imm(imm) => Ok(Some(imm.as_i64())),
+        Input::View(view) if view.len() == 1 && view.dtype().is_integer() && view.dtype().size() == 8 => {
+            let mut base = [0];
+            view.read_i64(0, 0, &mut base);
+            Ok(Some(base[0]))
+        }
+        Input::View(_) => Ok(None),
+    }
+}
+
+/// IndirectSaveAccumulate (46): indices, values, base address; the table is the output.
 pub fn save_accumulate(cx: &mut Cx) -> Result<()> {
+    let base = table_base(cx)?;
     let count = cx.int_opt(f::IndirectSaveAccumulate::num_indices)?;
     let entry_step_elements = cx.int_opt(f::IndirectSaveAccumulate::entry_step_elements)?.unwrap_or(1);
     let op = cx.named_opt::<AluOp>(f::IndirectSaveAccumulate::op)?.unwrap_or(AluOp::Add);
@@ -114,7 +133,7 @@ pub fn save_accumulate(cx: &mut Cx) -> Result<()> {
     let (indices, data) = (io.ins.src(0)?, io.ins.src(1)?);
     let num_indices = count.map_or(indices.len() as u64, |n| n.max(0) as u64);
     let mut to = io.outs.table(0, &log)?;
-    let p = kernel::SaveAccumulate { num_indices, entry_step_elements, op };
+    let p = kernel::SaveAccumulate { num_indices, entry_step_elements, op, base };
     kernel::save_accumulate(&p, &data, &indices, &mut to, io.profile)?;
     let address = to.address;
     drop(io);

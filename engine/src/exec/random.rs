@@ -3,7 +3,7 @@
 use super::Cx;
 use super::Want::{In, Maybe, Out};
 use crate::ir::opcodes::random::field as f;
-use crate::ir::{Engine, RandomAlgorithm};
+use crate::ir::{Engine, MemoryType, RandomAlgorithm};
 use crate::world::spawn::engine_index;
 use crate::{Code, Error, Result};
 use birsim_kernels::access::Input;
@@ -31,22 +31,24 @@ pub fn rand(cx: &mut Cx) -> Result<()> {
 
 /// Rand2 (97).
 pub fn rand2(cx: &mut Cx) -> Result<()> {
-    let (min, max) = (number(cx, 0)?, number(cx, 1)?);
+    let (min, max) = (number(cx, 0)?.unwrap_or(0.0), number(cx, 1)?.unwrap_or(1.0));
     let (first, engine) = (cx.first_partition(0)?, cx.engine());
     let mut io = cx.open(&[Out(0)])?;
     let mut dst = io.outs.dst(0)?;
     rng::rand2(min, max, io.rngs[engine].0.gen2(first, dst.lanes())?, &mut dst, io.profile)
 }
 
-fn number(cx: &mut Cx, k: usize) -> Result<f32> {
-    match cx.open(&[In(k)])?.ins.input(k)? {
-        Input::Imm(i) => Ok(i.as_f32()),
-        Input::View(v) if v.len() == 1 => {
+/// A bound of Rand2, when it is there.
+fn number(cx: &mut Cx, k: usize) -> Result<Option<f32>> {
+    match cx.open(&[Maybe(k)])?.ins.input_opt(k)? {
+        None => Ok(None),
+        Some(Input::Imm(i)) => Ok(Some(i.as_f32())),
+        Some(Input::View(v)) if v.len() == 1 => {
             let mut one = [0.0];
             v.read_f32(0, 0, &mut one);
-            Ok(one[0])
+            Ok(Some(one[0]))
         }
-        Input::View(v) => Err(Error::new(Code::S008, "a bound of Rand2 is one number")
+        Some(Input::View(v)) => Err(Error::new(Code::S008, "a bound of Rand2 is one number")
             .received(format!("{} elements", v.len()))
             .operand(format!("ins[{k}]"))),
     }
@@ -69,62 +71,135 @@ pub fn dropout(cx: &mut Cx) -> Result<()> {
     }
 }
 
-/// GetRandState (58): the generation of the executing engine.
-pub fn get_state(cx: &mut Cx) -> Result<()> {
-    let second = cx.inst.engine == Engine::Dve;
-    read_states(cx, second)
+/// Which generators an instruction means.
+#[derive(Clone, Copy)]
+struct Generators {
+    /// Position of the engine that owns them.
+    index: usize,
+    /// Four generators a partition, else one.
+    second: bool,
 }
 
-/// Writes the states of generation 1 or 2 to the output.
-fn read_states(cx: &mut Cx, second: bool) -> Result<()> {
-    let (first, engine) = (cx.first_partition(0)?, cx.engine());
+/// The states become what input 0 holds; then a location of memory type RNGSTATE that the instruction names as its output
+/// shows them.
+fn load(cx: &mut Cx, of: Generators) -> Result<()> {
+    let first = cx.partition_of(0)?;
+    let io = cx.open(&[In(0)])?;
+    let (src, states) = (io.ins.src(0)?, &mut io.rngs[of.index].0);
+    match of.second {
+        true => rng::set_state_gen2(&src, states.gen2(first, src.lanes())?)?,
+        false => rng::set_state_gen1(&src, states.gen1(first, src.lanes())?)?,
+    }
+    drop(io);
+    show(cx, of)
+}
+
+/// Copies the states into output 0.
+fn store(cx: &mut Cx, of: Generators) -> Result<()> {
+    let first = cx.first_partition(0)?;
     let mut io = cx.open(&[Out(0)])?;
-    let (mut dst, states) = (io.outs.dst(0)?, &mut io.rngs[engine].0);
-    match second {
+    let (mut dst, states) = (io.outs.dst(0)?, &mut io.rngs[of.index].0);
+    match of.second {
         true => rng::get_state_gen2(states.gen2(first, dst.lanes())?, &mut dst),
         false => rng::get_state_gen1(states.gen1(first, dst.lanes())?, &mut dst),
     }
 }
 
-/// SetRandState (59): Pool is generation 1, DVE generation 2 (ruling D10).
+/// As [`store`], for an instruction that may read its generator from where a location of memory type RNGSTATE names it.
+fn get(cx: &mut Cx, of: Generators) -> Result<()> {
+    if cx.n_ins() > 0 {
+        names_a_generator(cx, 0, "ins[0]")?;
+    }
+    store(cx, of)
+}
+
+/// Shows new states in the location that the instruction names as its output.
+fn show(cx: &mut Cx, of: Generators) -> Result<()> {
+    if cx.n_outs() == 0 {
+        return Ok(());
+    }
+    names_a_generator(cx, cx.n_ins(), "outs[0]")?;
+    store(cx, of)
+}
+
+/// The operand that names the generator itself lies in RNGSTATE memory. The engine says which generator it is.
+fn names_a_generator(cx: &Cx, k: usize, place: &str) -> Result<()> {
+    let ty = cx.location(k)?.map(|l| cx.m.places[l as usize].0.ty);
+    if ty == Some(MemoryType::RngState) {
+        return Ok(());
+    }
+    Err(Error::new(Code::S008, "the operand that names a generator is in RNGSTATE memory")
+        .received(ty.map_or("no tensor".into(), |t| t.to_string()))
+        .operand(place))
+}
+
+/// GetRandState (58): the generation of the executing engine.
+pub fn get_state(cx: &mut Cx) -> Result<()> {
+    let engine = cx.inst.engine;
+    get(cx, Generators { index: engine_index(engine), second: engine == Engine::Dve })
+}
+
+/// SetRandState (59): Pool is generation 1, DVE generation 2 (ruling D10). A single number seeds the host generator of the
+/// vector engine; eight immediate words are a seed of the first generation; a tensor is the state itself.
 pub fn set_state(cx: &mut Cx) -> Result<()> {
     let named = match cx.profile().rand_generation {
         RandGeneration::RngEngine => cx.named_opt::<Engine>(f::SetRandState::rng_engine)?,
         RandGeneration::Engine => None,
     };
     let engine = named.unwrap_or(cx.inst.engine);
-    let index = engine_index(engine);
-    if let Some(words) = cx.array(0) {
-        let words: Vec<u32> = words.iter().map(|w| w.bits as u32).collect();
-        return rng::set_state_gen1_words(&words, 0, cx.m.rngs[index].0.gen1(0, rng::PARTITIONS)?);
-    }
-    let first = cx.partition_of(0)?;
-    let io = cx.open(&[In(0)])?;
-    let (src, states) = (io.ins.src(0)?, &mut io.rngs[index].0);
-    if engine == Engine::Dve {
-        if let Some(seed) = rng::scalar_seed(&src) {
-            drop(io);
-            cx.put_host_rng(Mt19937_64::new(seed));
-            return Ok(());
+    let of = Generators { index: engine_index(engine), second: engine == Engine::Dve };
+    let seed = match cx.array(0) {
+        Some([one]) => Some(Input::Imm(*one)),
+        Some(words) => {
+            if of.second {
+                return Err(Error::new(
+                    Code::S008,
+                    "the vector engine takes one number as its seed, or a state tensor",
+                )
+                .received(format!("{} immediate words", words.len()))
+                .operand("ins[0]"));
+            }
+            let words: Vec<u32> = words.iter().map(|w| w.bits as u32).collect();
+            rng::set_state_gen1_words(&words, 0, cx.m.rngs[of.index].0.gen1(0, rng::PARTITIONS)?)?;
+            return show(cx, of);
         }
-        return rng::set_state_gen2(&src, states.gen2(first, src.lanes())?);
+        None => None,
+    };
+    let seed = {
+        let io = cx.open(if seed.is_some() { &[] } else { &[In(0)] })?;
+        let input = match seed {
+            Some(seed) => seed,
+            None => io.ins.input(0)?,
+        };
+        match input {
+            Input::Imm(imm) if imm.dtype.is_float() => {
+                return Err(Error::new(Code::S007, "a seed is an integer").received(imm.dtype).operand("ins[0]"));
+            }
+            Input::Imm(imm) if imm.dtype.size() == 8 => Some(imm.bits),
+            Input::Imm(imm) => Some(u64::from(imm.bits as u32)),
+            Input::View(src) if of.second => rng::scalar_seed(&src)?,
+            Input::View(_) => None,
+        }
+    };
+    match seed {
+        None => load(cx, of),
+        Some(seed) if of.second => {
+            cx.put_host_rng(Mt19937_64::new(seed));
+            Ok(())
+        }
+        Some(_) => Err(Error::new(Code::S008, "a single number seeds the generator of the vector engine only")
+            .received(engine)
+            .operand("ins[0]")
+            .advice("seed the other engines with eight immediate words or a state tensor, or set rng_engine to DVE")),
     }
-    rng::set_state_gen1(&src, states.gen1(first, src.lanes())?)
 }
 
 /// RandSetState (98): the generation of the executing engine (ruling D10).
 pub fn set_state2(cx: &mut Cx) -> Result<()> {
-    let (first, engine, pool) = (cx.partition_of(0)?, cx.engine(), cx.inst.engine == Engine::Pool);
-    let io = cx.open(&[In(0)])?;
-    let (src, states) = (io.ins.src(0)?, &mut io.rngs[engine].0);
-    match pool {
-        true => rng::set_state_gen1(&src, states.gen1(first, src.lanes())?),
-        false => rng::set_state_gen2(&src, states.gen2(first, src.lanes())?),
-    }
+    load(cx, Generators { index: engine_index(cx.inst.engine), second: cx.inst.engine != Engine::Pool })
 }
 
 /// RandGetState (99): the generation of the executing engine (ruling D10).
 pub fn get_state2(cx: &mut Cx) -> Result<()> {
-    let second = cx.inst.engine != Engine::Pool;
-    read_states(cx, second)
+    get(cx, Generators { index: engine_index(cx.inst.engine), second: cx.inst.engine != Engine::Pool })
 }

@@ -183,11 +183,16 @@ pub fn read_var_addr(cx: &mut Cx) -> Result<()> {
     store_scalar(cx, 0, address.wrapping_add(bias))
 }
 
-/// Whether the tensor of output 0 is read as a 64-bit index tensor somewhere in the program.
+/// Whether the register or the tensor of output 0 is read somewhere in the program as 64-bit addresses: as an index tensor,
+/// or as the base of a table.
 fn feeds_indirect(cx: &Cx) -> Result<bool> {
-    let Some(loc) = cx.location(cx.n_ins())? else { return Ok(false) };
+    let (register, location) = (cx.out_register(0)?, cx.location(cx.n_ins())?);
     let p = cx.m.program;
-    let same = |o: &Opnd| matches!(o, Opnd::Static { loc: l, pattern } if *l == loc && p.patterns[*pattern as usize].dtype().size() == 8);
+    let same = |o: &Opnd| match o {
+        Opnd::Static { loc, pattern } => location == Some(*loc) && p.patterns[*pattern as usize].dtype().size() == 8,
+        Opnd::Register(r, _) => register == Some(*r),
+        _ => false,
+    };
     Ok(p.insts.iter().any(|i| {
         let roles = i.opcode.row().ins;
         p.ins(i).iter().enumerate().any(|(k, o)| Role::of(roles, k).is_some_and(|r| r.addresses) && same(o))

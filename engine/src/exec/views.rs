@@ -7,12 +7,12 @@
 use super::Cx;
 use super::Want::{In, InPlace, Index, Maybe, Out, OutTable, Table};
 use crate::ir::Opcode;
-use crate::memory::ArenaMem;
+use crate::memory::{ArenaMem, LocationInfo};
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::access::{Dst, Imm, Input, Pattern, Source, Src};
 use birsim_kernels::accumulate::Accumulator;
-use birsim_kernels::{Profile, indirect};
+use birsim_kernels::{Profile, halt, indirect};
 use smallvec::SmallVec;
 
 /// What a binding asks for.
@@ -278,8 +278,10 @@ impl Cx<'_, '_> {
         arena: usize,
         pattern: &'a Pattern,
     ) -> Result<(Dst<'a>, Option<&'a mut AccumShadow>)> {
-        let (lo, hi) = pattern.extent().unwrap_or((0, 0));
-        self.present(arena, lo as usize, hi as usize)?;
+        let mut fresh = 0;
+        let done = touch(&mut self.m.arenas[arena], pattern, &self.m.settings.limits, &mut fresh);
+        self.m.stats.touched += fresh;
+        done?;
         let (ptr, len) = self.m.arenas[arena].base();
         // SAFETY: the arena lives as long as the machine, which is borrowed meanwhile; this is its only view.
         let dst = unsafe { Dst::from_raw(ptr, len, pattern) }?;
@@ -357,7 +359,7 @@ impl Cx<'_, '_> {
         let Some((loc, kept)) = self.kept(k)? else { return Ok(None) };
         let arena = self.arena_of(loc);
         let (lo, hi) = self.pattern(kept)?.extent().unwrap_or((0, 0));
-        let present = self.m.arenas[arena].is_present(lo as usize, hi as usize);
+        let present = self.m.arenas[arena].has_pattern(find(self.m.program, self.m.scratch, kept)?)?;
         if present && !copied && !reached.iter().any(|t| meet(*t, (arena, lo, hi))) {
             return Ok(Some(Ready::Src { k, memory: Memory::Arena(arena), pattern: kept }));
         }
@@ -365,7 +367,7 @@ impl Cx<'_, '_> {
         let pattern = self.pattern(kept)?.clone();
         let dense = pattern.like_dense()?;
         let bytes = pattern.len() * pattern.dtype().size();
-        let buffer = self.m.scratch.staging(k, bytes, self.m.stats.touched, &self.m.settings.limits)?;
+        let buffer = self.m.scratch.staging(k, bytes, &self.m.settings.limits)?;
         let out: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut buffer.words)[..bytes];
         buffer.whole = Some(dense);
         let mem = &mut self.m.arenas[arena];
@@ -376,6 +378,9 @@ impl Cx<'_, '_> {
         } else {
             let size = pattern.dtype().size();
             for (e, o) in out.chunks_exact_mut(size).enumerate() {
+                if e.is_multiple_of(1024) {
+                    halt::check()?;
+                }
                 let at = pattern.byte_of(e / pattern.lane_len(), e % pattern.lane_len());
                 mem.read(at as usize, o);
             }
@@ -389,7 +394,7 @@ impl Cx<'_, '_> {
         let place = self.m.places[loc as usize].0.clone();
         let arena = place.arena as usize;
         let (lo, hi) = place.extent();
-        self.present(arena, lo, hi)?;
+        self.present(&place)?;
         let own = (arena, lo as i64, hi as i64);
         let mut shared = reached.iter().any(|t| meet(*t, own));
         for o in 0..self.n_outs() {
@@ -399,7 +404,7 @@ impl Cx<'_, '_> {
         let pattern = self.pattern(kept)?.clone();
         let whole = place.whole(pattern.dtype())?;
         let bytes = if shared { hi - lo } else { 0 };
-        let buffer = self.m.scratch.staging(k, bytes, self.m.stats.touched, &self.m.settings.limits)?;
+        let buffer = self.m.scratch.staging(k, bytes, &self.m.settings.limits)?;
         if !shared {
             buffer.whole = Some(whole);
             let memory = Memory::Arena(arena);
@@ -422,8 +427,12 @@ impl Cx<'_, '_> {
             return Err(missing(self.inst.opcode, "outs", k));
         };
         let arena = self.arena_of(loc);
-        if let Some((lo, hi)) = self.pattern(kept)?.extent() {
-            self.present(arena, lo as usize, hi as usize)?;
+        if !self.pattern(kept)?.is_empty() {
+            let pattern = find(self.m.program, self.m.scratch, kept)?;
+            let mut fresh = 0;
+            let done = touch(&mut self.m.arenas[arena], pattern, &self.m.settings.limits, &mut fresh);
+            self.m.stats.touched += fresh;
+            done?;
             self.note_write(loc);
             let pattern = find(self.m.program, self.m.scratch, kept)?;
             if let Some(shadow) = &mut self.m.inits[arena].0 {
@@ -437,11 +446,11 @@ impl Cx<'_, '_> {
         let at = self.n_ins() + k;
         let Some((loc, kept)) = self.kept(at)? else { return Err(missing(self.inst.opcode, "outs", k)) };
         let place = self.m.places[loc as usize].0.clone();
-        let (lo, hi) = place.extent();
-        self.present(place.arena as usize, lo, hi)?;
+        let (lo, _) = place.extent();
+        self.present(&place)?;
         self.note_write(loc);
         let whole = place.whole(self.pattern(kept)?.dtype())?;
-        self.m.scratch.staging(at, 0, self.m.stats.touched, &self.m.settings.limits)?.whole = Some(whole);
+        self.m.scratch.staging(at, 0, &self.m.settings.limits)?.whole = Some(whole);
         let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
         Ok(Ready::Dst { k, arena: place.arena as usize, whole: Kept::Whole(at), pattern: kept, address })
     }
@@ -453,13 +462,11 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// Touches and accounts a byte range of an arena.
-    fn present(&mut self, arena: usize, lo: usize, hi: usize) -> Result<()> {
-        let fresh = self.m.arenas[arena].touch(lo, hi)?;
-        if fresh > 0 {
-            self.m.stats.touch(fresh, &self.m.settings.limits)?;
-        }
-        Ok(())
+    /// Touches and accounts a location, row by row.
+    fn present(&mut self, place: &LocationInfo) -> Result<()> {
+        let (stats, limits) = (&mut *self.m.stats, &self.m.settings.limits);
+        let arena = &mut self.m.arenas[place.arena as usize];
+        place.runs().try_for_each(|(lo, hi)| arena.touch(lo, hi, &mut |fresh| stats.touch(fresh, limits)))
     }
 
     /// Makes the views of prepared operands.
@@ -520,6 +527,15 @@ impl Cx<'_, '_> {
         let (accumulator, profile) = (&m.accumulators[engine].0, &m.settings.profile);
         Ok(Opened { ins, outs, accumulator, accums: m.accums, rngs: m.rngs, profile })
     }
+}
+
+/// Makes the bytes of a pattern present; counts those that are new.
+fn touch(arena: &mut ArenaMem, pattern: &Pattern, limits: &Limits, fresh: &mut u64) -> Result<()> {
+    arena.touch_pattern(pattern, &mut |n| {
+        limits.take(n)?;
+        *fresh += n;
+        Ok(())
+    })
 }
 
 /// Arena and half-open byte range.

@@ -1,13 +1,21 @@
 //! Arena storage: reserved lazily and filled on first touch, with 0xFF unless `--fill` says otherwise.
 
+use super::runs::each_run;
 use crate::{Code, Error, Result};
 use bevy_ecs::prelude::Component;
+use birsim_kernels::access::Pattern;
+use birsim_kernels::halt;
 use memmap2::{MmapMut, MmapOptions};
 
 /// Arenas below this size are filled at once; larger ones are reserved and filled page by page.
 const LAZY_FROM: usize = 1 << 20;
-/// Unit of first touch in large arenas.
-const PAGE: usize = 1 << 16;
+/// Unit of first touch in large arenas, and in those so large that marks of small pages would themselves take much room.
+const PAGE: usize = 1 << 12;
+const HUGE_PAGE: usize = 1 << 16;
+/// From this length on an arena has large pages.
+const HUGE_FROM: usize = 1 << 37;
+/// Patterns that are remembered as present.
+const KNOWN: usize = 64;
 /// What never-written memory reads as in the reference.
 pub const UNWRITTEN: u8 = 0xFF;
 
@@ -20,6 +28,30 @@ enum Store {
     Paged { map: MmapMut, filled: Box<[u64]>, missing: usize },
 }
 
+/// Patterns that are present as a whole, in slots by their place: memory once touched stays so until it is released. An
+/// operand is asked for with every execution of its instruction, and has a page per partition or more.
+struct Known(Box<[Option<Pattern>; KNOWN]>);
+
+impl Known {
+    fn slot(p: &Pattern) -> usize {
+        let mix = (p.base() as u64 ^ (p.len() as u64).rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mix >> 58) as usize % KNOWN
+    }
+
+    fn holds(&self, p: &Pattern) -> bool {
+        let same = |q: &Pattern| {
+            q.base() == p.base() && q.dtype() == p.dtype() && q.pairs() == p.pairs() && q.offsets().is_none()
+        };
+        p.offsets().is_none() && self.0[Self::slot(p)].as_ref().is_some_and(same)
+    }
+
+    fn add(&mut self, p: &Pattern) {
+        if p.offsets().is_none() {
+            self.0[Self::slot(p)] = Some(p.clone());
+        }
+    }
+}
+
 /// Bytes of one arena.
 #[derive(Component)]
 pub struct ArenaMem {
@@ -27,6 +59,7 @@ pub struct ArenaMem {
     /// Repeats over never-written memory.
     fill: [u8; 8],
     store: Store,
+    known: Option<Known>,
 }
 
 impl ArenaMem {
@@ -36,7 +69,7 @@ impl ArenaMem {
             .ok()
             .filter(|l| *l < 1 << 46)
             .ok_or_else(|| Error::new(Code::J013, "a memory is larger than can be addressed").received(len))?;
-        Ok(ArenaMem { len, fill: [UNWRITTEN; 8], store: Store::Untouched })
+        Ok(ArenaMem { len, fill: [UNWRITTEN; 8], store: Store::Untouched, known: None })
     }
 
     /// The same arena, of which never-written memory holds `fill` over and over.
@@ -59,6 +92,7 @@ impl ArenaMem {
     pub fn release(&mut self) -> u64 {
         let touched = self.touched();
         self.store = Store::Untouched;
+        self.known = None;
         touched
     }
 
@@ -68,58 +102,119 @@ impl ArenaMem {
             Store::Untouched => 0,
             Store::Whole(_) => self.len as u64,
             Store::Paged { missing, .. } => {
-                (self.len.div_ceil(PAGE) - missing).saturating_mul(PAGE).min(self.len) as u64
+                (self.len.div_ceil(self.page()) - missing).saturating_mul(self.page()).min(self.len) as u64
             }
         }
     }
 
-    /// Makes the byte range [lo, hi) present. Returns the number of newly touched bytes.
-    pub fn touch(&mut self, lo: usize, hi: usize) -> Result<u64> {
+    /// Bytes of a page.
+    fn page(&self) -> usize {
+        if self.len < HUGE_FROM { PAGE } else { HUGE_PAGE }
+    }
+
+    /// Makes the byte range [lo, hi) present. `allow` is asked before memory is touched, with the number of bytes.
+    pub fn touch(&mut self, lo: usize, hi: usize, allow: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
         if hi <= lo {
-            return Ok(0);
+            return Ok(());
         }
+        let page = self.page();
         if matches!(self.store, Store::Untouched) {
             if self.len < LAZY_FROM {
+                allow(self.len as u64)?;
                 self.store = Store::Whole(vec![u64::from_ne_bytes(self.fill); self.len.div_ceil(8)].into_boxed_slice());
-                return Ok(self.len as u64);
+                return Ok(());
             }
             let map = MmapOptions::new()
                 .len(self.len)
                 .no_reserve_swap()
                 .map_anon()
                 .map_err(|e| Error::new(Code::S009, format!("the host cannot reserve {} bytes: {e}", self.len)))?;
-            let pages = self.len.div_ceil(PAGE);
+            let pages = self.len.div_ceil(page);
             self.store = Store::Paged { map, filled: vec![0; pages.div_ceil(64)].into_boxed_slice(), missing: pages };
         }
-        let Store::Paged { map, filled, missing } = &mut self.store else { return Ok(0) };
+        let (len, fill) = (self.len, self.fill);
+        let Store::Paged { map, filled, missing } = &mut self.store else { return Ok(()) };
         if *missing == 0 {
-            return Ok(0);
+            return Ok(());
         }
+        let bounds = |k: usize| (k * page, (k * page + page).min(len));
+        let is_new = |filled: &[u64], k: usize| filled[k / 64] & (1 << (k % 64)) == 0;
+        let pages = lo / page..=(hi - 1) / page;
         let mut fresh = 0;
-        for page in lo / PAGE..=(hi - 1) / PAGE {
-            let (word, bit) = (page / 64, 1u64 << (page % 64));
-            if filled[word] & bit == 0 {
-                filled[word] |= bit;
+        for k in pages.clone().filter(|k| is_new(filled, *k)) {
+            let (from, to) = bounds(k);
+            fresh += (to - from) as u64;
+        }
+        if fresh == 0 {
+            return Ok(());
+        }
+        allow(fresh)?;
+        for k in pages {
+            if is_new(filled, k) {
+                if k.is_multiple_of(1024) {
+                    halt::check()?;
+                }
+                filled[k / 64] |= 1 << (k % 64);
                 *missing -= 1;
-                let from = page * PAGE;
-                let to = (from + PAGE).min(map.len());
-                repeat(self.fill, from, &mut map[from..to]);
-                fresh += (to - from) as u64;
+                let (from, to) = bounds(k);
+                repeat(fill, from, &mut map[from..to]);
             }
         }
-        Ok(fresh)
+        Ok(())
+    }
+
+    /// Makes every byte of a pattern present, run by run.
+    pub fn touch_pattern(&mut self, p: &Pattern, allow: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        if self.all_present() || self.known.as_ref().is_some_and(|k| k.holds(p)) {
+            return Ok(());
+        }
+        let gap = self.page();
+        each_run(p, gap, |lo, hi| self.touch(lo, hi, allow))?;
+        self.remember(p);
+        Ok(())
+    }
+
+    /// Nothing is missing.
+    fn all_present(&self) -> bool {
+        matches!(&self.store, Store::Whole(_) | Store::Paged { missing: 0, .. })
+    }
+
+    fn remember(&mut self, p: &Pattern) {
+        if !self.all_present() {
+            self.known.get_or_insert_with(|| Known(Box::new([const { None }; KNOWN]))).add(p);
+        }
     }
 
     /// True when every byte of [lo, hi) is present.
     pub fn is_present(&self, lo: usize, hi: usize) -> bool {
+        let page = self.page();
         match &self.store {
             Store::Untouched => hi <= lo,
             Store::Whole(_) => true,
             Store::Paged { missing: 0, .. } => true,
             Store::Paged { filled, .. } => {
-                hi <= lo || (lo / PAGE..=(hi - 1) / PAGE).all(|p| filled[p / 64] & (1 << (p % 64)) != 0)
+                hi <= lo || (lo / page..=(hi - 1) / page).all(|k| filled[k / 64] & (1 << (k % 64)) != 0)
             }
         }
+    }
+
+    /// True when every byte of a pattern is present.
+    pub fn has_pattern(&mut self, p: &Pattern) -> Result<bool> {
+        if self.all_present() || self.known.as_ref().is_some_and(|k| k.holds(p)) {
+            return Ok(true);
+        }
+        if matches!(self.store, Store::Untouched) {
+            return Ok(p.is_empty());
+        }
+        let mut all = true;
+        each_run(p, 0, |lo, hi| {
+            all = all && self.is_present(lo, hi);
+            Ok(())
+        })?;
+        if all {
+            self.remember(p);
+        }
+        Ok(all)
     }
 
     /// Address of byte 0, and the bytes that are valid from there on: none before the first touch.
@@ -138,11 +233,11 @@ impl ArenaMem {
             Store::Untouched => repeat(self.fill, at, out),
             Store::Whole(b) => out.copy_from_slice(&bytemuck::cast_slice::<u64, u8>(b)[at..at + out.len()]),
             Store::Paged { map, filled, .. } => {
-                let mut done = 0;
+                let (mut done, size) = (0, self.page());
                 while done < out.len() {
                     let pos = at + done;
-                    let page = pos / PAGE;
-                    let n = ((page + 1) * PAGE - pos).min(out.len() - done);
+                    let page = pos / size;
+                    let n = ((page + 1) * size - pos).min(out.len() - done);
                     if filled[page / 64] & (1 << (page % 64)) == 0 {
                         repeat(self.fill, pos, &mut out[done..done + n]);
                     } else {
@@ -154,15 +249,15 @@ impl ArenaMem {
         }
     }
 
-    /// Copies bytes in. Returns the number of newly touched bytes.
-    pub fn write(&mut self, at: usize, data: &[u8]) -> Result<u64> {
-        let fresh = self.touch(at, at + data.len())?;
+    /// Copies bytes in. `allow` is asked before memory is touched.
+    pub fn write(&mut self, at: usize, data: &[u8], allow: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        self.touch(at, at + data.len(), allow)?;
         match &mut self.store {
             Store::Untouched => {}
             Store::Whole(b) => bytemuck::cast_slice_mut::<u64, u8>(b)[at..at + data.len()].copy_from_slice(data),
             Store::Paged { map, .. } => map[at..at + data.len()].copy_from_slice(data),
         }
-        Ok(fresh)
+        Ok(())
     }
 }
 
@@ -181,17 +276,59 @@ fn repeat(fill: [u8; 8], at: usize, out: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use birsim_kernels::Dtype;
+    use birsim_kernels::access::Pair;
+
+    /// Touches and returns the bytes that were asked for.
+    fn asked(f: impl FnOnce(&mut dyn FnMut(u64) -> Result<()>) -> Result<()>) -> u64 {
+        let mut sum = 0;
+        f(&mut |n| {
+            sum += n;
+            Ok(())
+        })
+        .unwrap();
+        sum
+    }
 
     #[test]
     fn large_arenas_are_touched_by_page() {
         let mut a = ArenaMem::new(64 << 30).unwrap();
         assert_eq!(a.touched(), 0);
-        assert_eq!(a.write(5 << 30, &[1, 2, 3]).unwrap(), PAGE as u64);
+        assert_eq!(asked(|allow| a.write(5 << 30, &[1, 2, 3], allow)), PAGE as u64);
         let mut out = [0; 4];
         a.read((5 << 30) - 1, &mut out);
         assert_eq!(out, [0xFF, 1, 2, 3]);
         assert!(!a.is_present(0, 10));
         assert_eq!(a.touched(), PAGE as u64);
+    }
+
+    #[test]
+    fn item_12_first_touch_follows_the_pattern() {
+        let mut a = ArenaMem::new(256 << 30).unwrap();
+        let far = Pattern::new(Dtype::Float32, 0, &[Pair { stride: 64 << 30, num: 2 }, Pair { stride: 4, num: 1 }]);
+        let far = far.unwrap();
+        assert!(!a.has_pattern(&far).unwrap());
+        assert_eq!(asked(|allow| a.touch_pattern(&far, allow)), 2 * HUGE_PAGE as u64);
+        assert!(a.has_pattern(&far).unwrap());
+        assert_eq!(asked(|allow| a.touch_pattern(&far, allow)), 0);
+        // A tile of 256 KiB in SBUF.
+        let mut sbuf = ArenaMem::new(128 * 196_608).unwrap();
+        let tile = [Pair { stride: 196_608, num: 128 }, Pair { stride: 4, num: 512 }];
+        let tile = Pattern::new(Dtype::Float32, 4096, &tile).unwrap();
+        assert_eq!(asked(|allow| sbuf.touch_pattern(&tile, allow)), 128 * PAGE as u64);
+        sbuf.release();
+        assert!(!sbuf.has_pattern(&tile).unwrap(), "what was released is forgotten");
+    }
+
+    #[test]
+    fn item_12_the_limit_is_asked_before_memory_is_touched() {
+        let mut a = ArenaMem::new(1 << 30).unwrap();
+        let refuse = &mut |_| Err(Error::new(Code::S009, "no"));
+        assert!(a.touch(0, 1 << 30, refuse).is_err());
+        assert_eq!(a.touched(), 0);
+        let mut small = ArenaMem::new(1000).unwrap();
+        assert!(small.touch(0, 1, refuse).is_err());
+        assert_eq!(small.touched(), 0);
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod arena;
 pub mod fill;
 pub mod layout;
 pub mod overlap;
+mod runs;
 pub mod shadow;
 pub mod tensor_map;
 

@@ -64,6 +64,7 @@ pub(super) fn release(
     pc: Res<ProgramCounter>,
     mut releases: ResMut<Releases>,
     mut stats: ResMut<Stats>,
+    settings: Res<Settings>,
     engines: Query<&Cursor>,
     mut arenas: Query<&mut ArenaMem>,
     entities: Res<Entities>,
@@ -81,6 +82,7 @@ pub(super) fn release(
         if let Some(mut arena) = entities.arenas.get(slot as usize).and_then(|e| arenas.get_mut(*e).ok()) {
             let freed = arena.release();
             stats.touched = stats.touched.saturating_sub(freed);
+            settings.limits.give_back(freed);
         }
         releases.free.push(slot);
     }

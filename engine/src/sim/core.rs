@@ -71,6 +71,7 @@ impl Core {
                 s => s,
             },
             limits: options.limits.clone(),
+            stop: options.limits.stop(),
             seed: options.seed.unwrap_or(42),
             core: options.core,
             cores: options.cores.unwrap_or(1),

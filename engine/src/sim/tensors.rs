@@ -83,24 +83,28 @@ impl Core {
                 .at(|p| p.tensor = Some(name.to_string())));
         }
         let entity = self.arena_entity(&place)?;
+        let limits = self.world.resource::<Settings>().limits.clone();
         let mut mem = self.world.get_mut::<ArenaMem>(entity).ok_or_else(Self::broken)?;
-        let mut fresh = Ok(0);
+        let mut fresh = 0;
+        let allow = &mut |n| {
+            limits.take(n)?;
+            fresh += n;
+            Ok(())
+        };
+        let mut written = Ok(());
         place.for_rows(bytes.len(), |at, range| {
-            if let Ok(n) = &mut fresh {
-                match mem.write(at, &bytes[range]) {
-                    Ok(more) => *n += more,
-                    Err(e) => fresh = Err(e),
-                }
+            if written.is_ok() {
+                written = mem.write(at, &bytes[range], allow);
             }
         });
-        let fresh = fresh?;
+        self.world.resource_mut::<Stats>().touched += fresh;
+        written?;
         if let Some(mut shadow) = self.world.get_mut::<InitShadow>(entity)
             && let Some(shadow) = &mut shadow.0
         {
             mark_rows(shadow, &place, bytes.len());
         }
-        let limits = self.world.resource::<Settings>().limits.clone();
-        self.world.resource_mut::<Stats>().touch(fresh, &limits)
+        Ok(())
     }
 
     /// The first `n` bytes of a location; never-written ones hold the fill.
@@ -186,6 +190,7 @@ impl Core {
         let freed = self.world.get_mut::<ArenaMem>(entity).map_or(0, |mut m| m.release());
         let mut stats = self.world.resource_mut::<Stats>();
         stats.touched = stats.touched.saturating_sub(freed);
+        self.world.resource::<Settings>().limits.give_back(freed);
         Ok(())
     }
 }

@@ -7,15 +7,19 @@ use crate::ir::table::RouteClass;
 use crate::world::*;
 use crate::{Code, Error, Result};
 use bevy_ecs::prelude::*;
+use birsim_kernels::halt;
 
 pub(super) fn memory(mut calls: ResMut<Calls>, mut issue: ResMut<IssueList>, mut machine: MachineParam) {
     if calls.0.is_empty() {
         return;
     }
     // Decide once per tick whether anyone observes.
-    let done = machine.with(|m| match m.watch.is_some() {
-        true => execute_all::<true>(m, &mut calls.0),
-        false => execute_all::<false>(m, &mut calls.0),
+    let done = machine.with(|m| {
+        let stop = m.settings.stop.clone();
+        halt::scope(stop, || match m.watch.is_some() {
+            true => execute_all::<true>(m, &mut calls.0),
+            false => execute_all::<false>(m, &mut calls.0),
+        })
     });
     issue.rows.truncate(done.unwrap_or(0));
 }

@@ -55,16 +55,16 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// The buffer of operand `k`, at least `bytes` long, in a run that has touched `touched` bytes. A pattern can name an
-    /// element many times, so its copy may be larger than all tensors together.
-    pub fn staging(&mut self, k: usize, bytes: usize, touched: u64, limits: &Limits) -> crate::Result<&mut Staging> {
+    /// The buffer of operand `k`, at least `bytes` long. A pattern can name an element many times, so its copy may be larger
+    /// than all tensors together.
+    pub fn staging(&mut self, k: usize, bytes: usize, limits: &Limits) -> crate::Result<&mut Staging> {
         if self.stage.len() <= k {
             self.stage.resize_with(k + 1, Staging::default);
         }
         let (buffer, words) = (&mut self.stage[k].words, bytes.div_ceil(8));
         let more = words.saturating_sub(buffer.len());
         if more > 0 {
-            let allowed = limits.max_memory.is_none_or(|max| touched.saturating_add(bytes as u64) <= max);
+            let allowed = limits.take(8 * more as u64).is_ok();
             if !allowed || buffer.try_reserve_exact(more).is_err() {
                 return Err(Error::new(Code::S009, "the copy of an operand needs more memory than there is")
                     .received(format!("{bytes} bytes"))

@@ -4,8 +4,9 @@ use crate::ir::Opcode;
 use crate::{Code, Error};
 use bevy_ecs::prelude::Resource;
 use birsim_kernels::Profile;
+use birsim_kernels::halt::Stop;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// In which order engines issue instructions that are ready.
@@ -23,8 +24,10 @@ pub enum IssueOrder {
 /// Bounds of a run; exceeding one is a clean fault (S009).
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
-    /// Touched bytes.
+    /// Bytes of memory, of all cores together.
     pub max_memory: Option<u64>,
+    /// Bytes in use, shared by all clones: what the cores touch, and what a front end takes with [`Limits::take`].
+    pub used: Arc<AtomicU64>,
     /// Executed instructions.
     pub max_instructions: Option<u64>,
     /// End of the run.
@@ -33,6 +36,33 @@ pub struct Limits {
     pub cancel: Option<Arc<AtomicBool>>,
     /// Instructions executed so far, readable from other threads during the run.
     pub progress: Option<Arc<AtomicU64>>,
+}
+
+impl Limits {
+    /// What may end a running instruction, when anything may.
+    pub fn stop(&self) -> Option<Arc<Stop>> {
+        let stop = Stop { cancel: self.cancel.clone(), deadline: self.deadline };
+        (stop.cancel.is_some() || stop.deadline.is_some()).then(|| Arc::new(stop))
+    }
+
+    /// Takes memory before it is touched. Fails when that is more than the limit leaves.
+    pub fn take(&self, bytes: u64) -> crate::Result<()> {
+        let Some(max) = self.max_memory else { return Ok(()) };
+        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) <= max {
+            return Ok(());
+        }
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        Err(Error::new(Code::S009, "the run touches more memory than --max-memory allows")
+            .received(format!("{} of {max} bytes", before.saturating_add(bytes))))
+    }
+
+    /// Gives memory back.
+    pub fn give_back(&self, bytes: u64) {
+        if self.max_memory.is_some() {
+            self.used.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Counters of a run.
@@ -66,6 +96,8 @@ pub struct Settings {
     pub schedule: IssueOrder,
     /// Limits.
     pub limits: Limits,
+    /// What may end a running instruction.
+    pub stop: Option<Arc<Stop>>,
     /// Seed of the host MT19937-64.
     pub seed: u64,
     /// Id of this core.
@@ -145,16 +177,11 @@ pub struct Mail {
 }
 
 impl Stats {
-    /// Accounts newly touched bytes.
+    /// Accounts bytes that are about to be touched.
     pub fn touch(&mut self, fresh: u64, limits: &Limits) -> crate::Result<()> {
+        limits.take(fresh)?;
         self.touched += fresh;
-        match limits.max_memory {
-            Some(max) if self.touched > max => {
-                Err(Error::new(Code::S009, "the run touches more memory than --max-memory allows")
-                    .received(format!("{} of {max} bytes", self.touched)))
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Counts one execution.

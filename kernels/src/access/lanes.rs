@@ -1,8 +1,8 @@
 //! Typed reads and writes of lane pieces: gather or run, then the documented conversion.
 
 use super::{Dst, Src};
-use crate::Result;
 use crate::cast::{self, Fp8Config};
+use crate::{Result, halt};
 
 /// Elements handled per step of a kernel's loop: three fp32 buffers of this length stay in the L1 cache.
 pub const CHUNK: usize = 1024;
@@ -123,6 +123,9 @@ pub fn pieces(len: usize, size: usize, mut f: impl FnMut(usize, usize) -> Result
     let size = size.max(1);
     let mut at = 0;
     while at < len {
+        if at > 0 {
+            halt::check()?;
+        }
         let n = size.min(len - at);
         f(at, n)?;
         at += n;

@@ -1,7 +1,7 @@
 //! Splitting a kernel over lanes: every thread owns the part of the destination that it writes.
 
 use super::Dst;
-use crate::{Result, parallel as workers};
+use crate::{Result, halt, parallel as workers};
 use std::ops::ControlFlow::{Break, Continue};
 use std::ops::Range;
 
@@ -10,6 +10,25 @@ const PARALLEL_FROM: usize = 32 * 1024;
 
 /// Pieces per thread: a thread that comes late still finds some, and one that ends early waits shortly and stays awake.
 const PIECES: usize = 4;
+
+/// Elements between two looks at whether the run is to end: well below 100 ms of the slowest arithmetic.
+const BOUND: usize = 1 << 18;
+
+/// Calls `f` for consecutive ranges of bounded work that cover `lanes`.
+fn bounded(lanes: Range<usize>, per_lane: usize, mut f: impl FnMut(Range<usize>) -> Result<()>) -> Result<()> {
+    let step = (BOUND / per_lane.max(1)).max(1);
+    if lanes.len() <= step {
+        return f(lanes);
+    }
+    let mut at = lanes.start;
+    while at < lanes.end {
+        halt::check()?;
+        let end = lanes.end.min(at.saturating_add(step));
+        f(at..end)?;
+        at = end;
+    }
+    Ok(())
+}
 
 /// Pieces that large work is cut into.
 pub(crate) fn piece_count() -> usize {
@@ -29,9 +48,10 @@ pub(crate) fn for_pieces<S: Send>(
     cut: impl Fn(S, usize) -> (S, S),
     f: impl Fn(&mut S, Range<usize>) -> Result<()> + Sync,
 ) -> Result<()> {
+    let per_unit = elements / units.max(1);
     // The number of threads comes last: asking for it starts them.
     if !splits || elements < PARALLEL_FROM || units < 2 || workers::threads() < 2 {
-        return f(&mut whole, 0..units);
+        return bounded(0..units, per_unit, |units| f(&mut whole, units));
     }
     let piece = units.div_ceil(piece_count()).max(1);
     let mut parts = Vec::with_capacity(units.div_ceil(piece));
@@ -42,9 +62,11 @@ pub(crate) fn for_pieces<S: Send>(
         (whole, at) = (rest, at + piece);
     }
     parts.push((whole, at..units));
-    let failed = workers::first_break_of(parts, |(mut part, units)| match f(&mut part, units) {
-        Err(e) => Break(e),
-        Ok(()) => Continue(()),
+    let failed = workers::first_break_of(parts, |(mut part, units)| {
+        match bounded(units, per_unit, |units| f(&mut part, units)) {
+            Err(e) => Break(e),
+            Ok(()) => Continue(()),
+        }
     });
     failed.map_or(Ok(()), Err)
 }

@@ -1,7 +1,7 @@
 //! Abs of narrow floats without an operand around it: the conversions to float32 and back cancel, so bits suffice.
 
 use super::{Activation, ActivationFunctionType, Front};
-use crate::access::{Dst, Imm, Input, Src};
+use crate::access::{Dst, Imm, Input, Src, pieces};
 use crate::cast::{keeps_magnitude, magnitude};
 use crate::{Profile, Result};
 
@@ -17,14 +17,20 @@ pub(super) fn applies(p: &Activation, src: &Src, dst: &Dst) -> bool {
         && dst.pattern().is_contiguous()
 }
 
+/// Elements that are done at once: bounded work, so that a run can be ended.
+const LONGEST: usize = 1 << 20;
+
 /// |x| for every element.
 pub(super) fn run(src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     dst.for_lane_ranges(dst.len(), |dst, lanes| {
         for lane in lanes {
             let (dtype, len) = (dst.dtype(), dst.lane_len());
-            if let (Some(x), Some(out)) = (src.run(lane, 0, len), dst.run_mut(lane, 0, len)) {
-                magnitude(dtype, profile.fp8(), x, out);
-            }
+            pieces(len, LONGEST, |at, n| {
+                if let (Some(x), Some(out)) = (src.run(lane, at, n), dst.run_mut(lane, at, n)) {
+                    magnitude(dtype, profile.fp8(), x, out);
+                }
+                Ok(())
+            })?;
         }
         Ok(())
     })

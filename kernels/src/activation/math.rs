@@ -1,8 +1,9 @@
 //! Double-precision cores of the activation functions, branch-free so that the loops around them vectorise.
 //!
-//! Each core is good to 2^-44 or better, which makes the single rounding to float32 that follows right on all but
-//! a handful of inputs. Polynomials are Chebyshev fits over the reduced range. Plain IEEE operations and fused
+//! Each core is good to 2^-43, which [`super::rounded`] relies on. Polynomials are Chebyshev fits over the reduced range. Plain IEEE operations and fused
 //! multiply-adds in a fixed order: every instruction set gives the same bits.
+
+use super::rounded::{ABOVE, BELOW};
 
 /// Adding and subtracting this rounds to an integer and leaves it in the low mantissa bits.
 const ROUND: f64 = 6755399441055744.0;
@@ -11,15 +12,16 @@ const LN2_LO: f64 = 1.908_214_929_270_587_7e-10;
 const HALF_PI_HI: f64 = std::f64::consts::FRAC_PI_2;
 const HALF_PI_LO: f64 = 6.123_233_995_736_766e-17;
 
-const EXPM1: [f64; 8] = [
-    0.4999999999995507,
-    0.16666666666662583,
-    0.041666666786337556,
-    0.008333333344209506,
-    0.001388883909064138,
-    0.00019841224581544105,
-    2.4867883453521802e-05,
-    2.761757684835413e-06,
+const EXPM1: [f64; 9] = [
+    0.5,
+    0.16666666666648156,
+    0.041666666666651246,
+    0.008333333353839834,
+    0.0013888888905973543,
+    0.0001984120851210209,
+    2.480153620505534e-05,
+    2.7625237795740734e-06,
+    2.761390867578486e-07,
 ];
 /// 2 atanh(s) - 2 s over s^3 for the mantissas of [`ln`].
 const LN: [f64; 6] = [
@@ -177,43 +179,59 @@ pub(super) fn log1p_unit(e: f64) -> f64 {
     (s * z).mul_add(poly(&ATANH, z), 2.0 * s)
 }
 
-/// Natural logarithm of a value that came from a float32.
+/// Natural logarithm of a normal positive float32; nonsense for others.
 #[inline(always)]
-pub(super) fn ln(x: f64) -> f64 {
-    const SQRT_HALF: u64 = 0x3FE6_A09E_667F_3BCD;
-    let bits = x.to_bits();
-    let k = (bits.wrapping_sub(SQRT_HALF).wrapping_add(1024 << 52)) >> 52;
-    let kf = f64::from_bits(k | 0x4330_0000_0000_0000) - (4503599627370496.0 + 1024.0);
-    let m = f64::from_bits(bits.wrapping_sub(k.wrapping_sub(1024) << 52));
+pub(super) fn ln(x: f32) -> f64 {
+    const SQRT_HALF: i32 = 0x3F35_04F3;
+    let k = (x.to_bits() as i32).wrapping_sub(SQRT_HALF) >> 23;
+    let m = f64::from(f32::from_bits(x.to_bits().wrapping_sub((k << 23) as u32)));
+    let k = f64::from(k);
     let s = (m - 1.0) / (m + 1.0);
     let z = s * s;
-    let low = kf.mul_add(LN2_LO, (s * z) * poly(&LN, z));
-    let y = kf.mul_add(LN2_HI, 2.0 * s + low);
-    let y = if x == f64::INFINITY { x } else { y };
-    let y = if x < 0.0 { f64::NAN } else { y };
-    let y = if x == 0.0 { f64::NEG_INFINITY } else { y };
-    if x.is_nan() { x } else { y }
+    let low = k.mul_add(LN2_LO, (s * z) * poly(&LN, z));
+    k.mul_add(LN2_HI, 2.0 * s + low)
 }
 
-/// Hyperbolic tangent.
+/// Hyperbolic tangent, with a relative error. Magnitudes from 22 on give 1.
 #[inline(always)]
-pub(super) fn tanh(x: f64) -> f64 {
+pub(super) fn tanh(x: f32) -> f64 {
+    let x = if x < -22.0 { -22.0 } else { x };
+    let x = f64::from(if x > 22.0 { 22.0 } else { x });
+    let (m, scale) = exp_parts(2.0 * x);
+    let em1 = m.mul_add(scale, scale - 1.0);
+    // The sign of -0 was lost on the way.
+    with_sign(em1 / (em1 + 2.0), x)
+}
+
+/// Hyperbolic tangent: the ends of an interval that holds the correctly rounded one. Where it is close to 1, the ends are
+/// neighbours or the same, so that 1 + tanh, which cancels, is known as exactly.
+#[inline(always)]
+pub(super) fn tanh_ends(x: f64) -> (f64, f64) {
     let a = x.abs();
     let (m, scale) = exp_parts(clamp(2.0 * a, 0.0, 80.0));
     let em1 = m.mul_add(scale, scale - 1.0);
     let q = if a < 1.0 { em1 } else { 2.0 } / (em1 + 2.0);
-    with_sign(if a < 1.0 { q } else { 1.0 - q }, x)
+    ends(q, a < 1.0, x)
 }
 
-/// Error function.
+/// Error function, in the same form.
 #[inline(always)]
-pub(super) fn erf(x: f64) -> f64 {
+pub(super) fn erf_ends(x: f64) -> (f64, f64) {
     let a = clamp(x.abs(), 0.0, 6.1);
     let z = a * a;
     let small = a * poly(&ERF, z);
     let t = (a - 2.5) / (a + 2.5);
     let tail = exp(-z) * poly(&ERFC, t);
-    with_sign(if a < 1.0 { small } else { 1.0 - tail }, x)
+    ends(if a < 1.0 { small } else { tail }, a < 1.0, x)
+}
+
+/// The ends around a magnitude, or around what it lacks to 1, with the sign of x.
+#[inline(always)]
+fn ends(q: f64, itself: bool, x: f64) -> (f64, f64) {
+    let (low, high) = (q * BELOW, q * ABOVE);
+    let low = if itself { low } else { 1.0 - low };
+    let high = if itself { high } else { 1.0 - high };
+    (with_sign(low, x), with_sign(high, x))
 }
 
 /// Arc tangent.

@@ -12,6 +12,7 @@ mod exact;
 mod magnitude;
 mod math;
 pub mod pwp;
+mod rounded;
 mod single;
 mod vector;
 

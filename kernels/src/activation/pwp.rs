@@ -6,7 +6,8 @@
 use super::ActivationFunctionType as F;
 use crate::{Code, Error, Named, Result};
 use serde_json::Value;
-use std::path::Path;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 /// One section of a region: a cubic around `x`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -59,6 +60,22 @@ pub struct Tables {
     tables: Vec<(F, Table)>,
 }
 
+/// Files that the function map of the reference names; of several tables of one function these are the ones it loads. The
+/// rest of the map is not published.
+const MAPPED: &[&str] = &[
+    "exp_400p.json",
+    "reciprocal_400p.json",
+    "sqrt_65536p.json",
+    "reciprocal_sqrt_40000p.json",
+    "ln_40p.json",
+    "leaky_relu_1p.json",
+    "identity_1p.json",
+    "copy_1p.json",
+    "relu_1p.json",
+    "sign_1p.json",
+    "abs_1p.json",
+];
+
 /// File stems that differ from the function's name in lower case.
 const STEMS: &[(&str, F)] = &[
     ("reciprocal_sqrt", F::Rsqrt),
@@ -69,7 +86,8 @@ const STEMS: &[(&str, F)] = &[
 ];
 
 impl Tables {
-    /// Loads every `<function>_<sections>p.json` of a directory; other files are left alone.
+    /// Loads one `<function>_<budget>p.json` per function of a directory; other files are left alone. Of several tables of
+    /// one function the one in the function map counts; where the map is not published, several tables are an error.
     pub fn load(dir: &Path) -> Result<Tables> {
         let unreadable = |e: std::io::Error| Error::new(Code::F001, format!("the table directory cannot be read: {e}"));
         let mut files = Vec::new();
@@ -81,7 +99,11 @@ impl Tables {
         }
         files.sort_by(|a, b| a.1.cmp(&b.1));
         let mut out = Tables::default();
-        for (func, path) in files {
+        while let Some((func, _)) = files.first() {
+            let func = *func;
+            let (same, rest): (Vec<_>, Vec<_>) = files.into_iter().partition(|(f, _)| *f == func);
+            files = rest;
+            let path = chosen(func, same.into_iter().map(|(_, path)| path).collect())?;
             let here = |e: Error| e.at(|p| p.file = Some(path.display().to_string()));
             let text = std::fs::read_to_string(&path)
                 .map_err(|e| here(Error::new(Code::F001, format!("the table cannot be read: {e}"))))?;
@@ -102,6 +124,23 @@ impl Tables {
     }
 }
 
+/// The table of a function among its files.
+fn chosen(func: F, mut files: Vec<PathBuf>) -> Result<PathBuf> {
+    let name = |p: &Path| p.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    if let Some(at) = files.iter().position(|p| MAPPED.contains(&name(p).as_str())) {
+        return Ok(files.swap_remove(at));
+    }
+    match (files.pop(), files.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (last, _) => {
+            let names: Vec<String> = files.iter().chain(&last).map(|p| name(p)).collect();
+            Err(Error::new(Code::F001, format!("the directory holds several tables of {func}"))
+                .received(names.join(", "))
+                .advice("which of them the reference loads is not published: leave one of them in the directory"))
+        }
+    }
+}
+
 /// The function that a file name like `exp_400p.json` stands for.
 fn function_of(file: &str) -> Option<F> {
     let (stem, count) = file.strip_suffix("p.json")?.rsplit_once('_')?;
@@ -115,8 +154,9 @@ fn function_of(file: &str) -> Option<F> {
 impl Table {
     /// Reads a table from its JSON text. Real numbers are taken by their integer bit pattern.
     pub fn from_json(text: &str) -> Result<Table> {
+        let text = with_quoted_specials(text);
         let v: Value =
-            serde_json::from_str(text).map_err(|e| Error::new(Code::J001, format!("malformed table: {e}")))?;
+            serde_json::from_str(&text).map_err(|e| Error::new(Code::J001, format!("malformed table: {e}")))?;
         let points = key(&v, "saturation_points")?;
         let side = |regions: &str, high: &str, low: &str| -> Result<Side> {
             Ok(Side {
@@ -173,7 +213,9 @@ impl Table {
         let r = f64::from(linear) + square;
         let t = f64::from(t);
         let mut y = (t * t * t * f64::from(s.d[3]) + r) as f32;
-        if self.symmetry && v < 0.0 {
+        // A NaN compares unequal to its own magnitude and is reflected like a negative number.
+        #[allow(clippy::float_cmp)]
+        if self.symmetry && v != v.abs() {
             y = if self.invert_sign { -y } else { y } + self.symmetry_point;
         }
         Ok(y)
@@ -197,6 +239,39 @@ impl Side {
             Error::new(Code::S008, "Unhandled section in simulation").received(format!("argument bits {bits:08X}"))
         })
     }
+}
+
+/// The text with the tokens NaN, Infinity and -Infinity, which the tables hold outside of texts and JSON does not know,
+/// replaced by null: the bit pattern beside them counts.
+fn with_quoted_specials(text: &str) -> Cow<'_, str> {
+    if !text.contains("NaN") && !text.contains("Infinity") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut inside = false;
+    while let Some(c) = rest.chars().next() {
+        let special = ["NaN", "-Infinity", "Infinity", "-NaN"].into_iter().find(|s| !inside && rest.starts_with(s));
+        let n = match special {
+            Some(s) => {
+                out.push_str("null");
+                s.len()
+            }
+            // An escaped character stays as it is, the quote above all.
+            None if inside && c == '\\' => {
+                let n = rest.chars().take(2).map(char::len_utf8).sum();
+                out.push_str(&rest[..n]);
+                n
+            }
+            None => {
+                inside ^= c == '"';
+                out.push(c);
+                c.len_utf8()
+            }
+        };
+        rest = &rest[n..];
+    }
+    Cow::Owned(out)
 }
 
 fn key<'v>(v: &'v Value, name: &str) -> Result<&'v Value> {
@@ -233,11 +308,12 @@ fn section(v: &Value) -> Result<Section> {
     Ok(Section { x: part("x")?, d: [part("d0")?, part("d1")?, part("d2")?, part("d3")?] })
 }
 
+/// A saturation record: thresholds with the coefficients beside them, or in an object of their own.
 fn saturation(v: &Value) -> Result<Saturation> {
     Ok(Saturation {
         exponent: integer(v, "sat_point")?,
         mantissa: integer(v, "mantissa_point")?,
-        section: section(key(v, "section")?)?,
+        section: section(v.get("section").unwrap_or(v))?,
     })
 }
 
@@ -249,11 +325,20 @@ fn regions(v: &Value) -> Result<Vec<Region>> {
         let slot = usize::try_from(e.saturating_add(127)).ok().and_then(|i| out.get_mut(i));
         let slot = slot.ok_or_else(|| Error::new(Code::J011, "an exponent is in -127..=128").received(e))?;
         let size = integer(entry, "extract_size")?;
-        let sections = key(entry, "sections")?.as_array();
+        let sections = match entry.get("exponent_sections") {
+            Some(list) => list,
+            None => key(entry, "sections")
+                .map_err(|_| Error::new(Code::J003, "an exponent of the table has no key 'exponent_sections'"))?,
+        };
+        let sections = sections.as_array();
         let sections = sections.ok_or_else(|| Error::new(Code::J002, "the sections of an exponent are a list"))?;
-        if !(0..=23).contains(&size) || sections.len() != 1 << size {
-            return Err(Error::new(Code::J011, "an exponent has 2^extract_size sections, extract_size in 0..=23")
-                .received(format!("extract_size {size}, {} sections", sections.len())));
+        // A saturated octave ends early, and one that saturation covers wholly is empty.
+        if !(0..=23).contains(&size) || sections.len() > 1 << size {
+            return Err(Error::new(
+                Code::J011,
+                "an exponent has at most 2^extract_size sections, extract_size in 0..=23",
+            )
+            .received(format!("extract_size {size}, {} sections", sections.len())));
         }
         *slot = Region { extract_size: size as u32, sections: sections.iter().map(section).collect::<Result<_>>()? };
     }

@@ -1,17 +1,16 @@
 //! Single-precision cores of the functions that cost most, each within one unit in the last place of the exact value.
 //!
-//! The documents leave the precision open (`activation.md` 3.1 allows one unit for functions that call the C library);
-//! the profile field `activation_double` selects the double-precision forms instead. Largest errors over all 2^32
-//! arguments, in units of the last place of the double-precision form:
+//! They serve where the profile field `activation_double` is off, as in the preset `device` (ruling D54). Largest errors
+//! over all 2^32 arguments, in units of the last place of the double-precision form:
 //!
 //! | function | error | | function | error | | function | error |
 //! |--|--|--|--|--|--|--|--|
-//! | Arctan | 0.990 | | Exp | 0.790 | | Gelu_apprx_tanh | 0.771 |
-//! | Ln | 0.827 | | Sigmoid | 0.790 | | Silu | 0.804 |
-//! | Sin | 0.865 | | Softplus | 0.818 | | Tanh | 1.000 |
+//! | Arctan | 0.990 | | Sigmoid | 0.790 | | Softplus | 0.818 |
+//! | Exp | 0.790 | | Silu | 0.804 | | Tanh | 1.000 |
+//! | Ln | 0.827 | | Sin | 0.865 | | | |
 //!
-//! Exp, Sigmoid and Silu reach theirs among subnormal values only, elsewhere they stay below 0.62. Gelu_apprx_tanh counts
-//! where its form is not itself a multiple of 2^-53.
+//! Exp, Sigmoid and Silu reach theirs among subnormal values only, elsewhere they stay below 0.62. Gelu_apprx_tanh has no
+//! such form: 1 + tanh cancels, and float32 cannot tell which double it leaves.
 //!
 //! The same operations on every instruction set. Where plain float32 would lose more than the unit, a value is the sum
 //! of a high and a low part. Polynomials are minimax fits over the reduced range. A NaN argument comes out quiet, one
@@ -31,15 +30,9 @@ const LN2_LO: f32 = 1.428_606_8e-6;
 const HALF_PI: [f32; 3] = [f32::from_bits(0x3FC9_1000), f32::from_bits(0xB695_7700), f32::from_bits(0xAE74_B9EE)];
 /// Smallest magnitude that [`sin_near`] does not reduce.
 const SIN_LIMIT: f32 = 201.0;
-/// The constants of Gelu_apprx_tanh, times two: of x in two parts, of x^3 in two parts.
-const GELU_X: [f32; 2] = [f32::from_bits(0x3FCC_4200), f32::from_bits(0x36A6_7A87)];
-const GELU_CUBE: [f32; 2] = [f32::from_bits(0x3D92_2279), f32::from_bits(0x3124_D8B5)];
 const SIGN: u32 = 0x8000_0000;
 const DEFAULT_NAN: u32 = 0xFFC0_0000;
 const TWO_64: f32 = (1u128 << 64) as f32;
-/// Adding and subtracting this rounds positive numbers below it to multiples of 2^-54.
-const STEP: f32 = 1.0 / (1u32 << 31) as f32;
-
 /// (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2.
 const EXP: [f32; 5] = [0.499_999_94, 0.166_665_21, 0.041_668_274, 0.008_368_686, 0.001_382_013_8];
 /// (2 atanh s - 2 s) / s^3 in powers of s^2 for the mantissas of [`ln`].
@@ -325,33 +318,6 @@ fn logistic<V: Vector>(above: V::Mask, e: V, low: V) -> (V, V) {
     let s = n * q;
     let s_low = neg(s).mul_add(d, n) + neg(s).mul_add(d_low, n_low);
     (s, s_low * q)
-}
-
-/// 0.5 x (tanh(u) + 1) with u = (0.044715 x^3 + x) 0.79788..., as x / (1 + e^-2u).
-#[inline(always)]
-pub(super) fn gelu_tanh<V: Vector>(x: V) -> V {
-    let zero = V::splat(0.0);
-    let above = zero.lt(x);
-    let a = V::splat(8.0).lesser(abs(x));
-    // v = 2 |u| as a sum.
-    let z = a * a;
-    let z_low = a.mul_add(a, neg(z));
-    let w = z.mul_add(V::splat(GELU_CUBE[0]), V::splat(GELU_X[0]));
-    let w_low = z.mul_add(V::splat(GELU_CUBE[0]), V::splat(GELU_X[0]) - w) + V::splat(GELU_X[1]);
-    let w_low = z_low.mul_add(V::splat(GELU_CUBE[0]), w_low);
-    let w_low = z.mul_add(V::splat(GELU_CUBE[1]), w_low);
-    let v = a * w;
-    let v_low = a.mul_add(w_low, a.mul_add(w, neg(v)));
-    let (k, m, rest) = exp_parts(neg(v), neg(v_low));
-    let scale = k.add_bits(V::splat(1.0));
-    let (s, s_low) = logistic(above, m * scale, rest * scale);
-    let y = x.mul_add(s, x * s_low);
-    // The form has tanh(u) + 1, which is a multiple of 2^-53 near u = -20 and 0 farther down.
-    let step = V::splat(STEP);
-    let far = (((s + s_low) + step) - step).replace(above, V::splat(1.0));
-    let y = y.replace(V::splat(21.5).lt(v), x * far);
-    let y = y.replace(x.lt(V::splat(f32::MIN)), V::bits(DEFAULT_NAN));
-    quiet(x, y)
 }
 
 /// 1 / (1 + e^-x).

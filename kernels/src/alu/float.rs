@@ -124,7 +124,7 @@ macro_rules! with_op {
             Kind::AbsMaxSigned => run!(|a: f32, b: f32| if a.abs() > b.abs() { a } else { b }),
             Kind::AbsMinSigned => run!(|a: f32, b: f32| if a.abs() < b.abs() { a } else { b }),
             Kind::Mod => run!(floored_mod),
-            Kind::ModInt => run!(|a: f32, b: f32| a % b),
+            Kind::ModInt => run!(truncated_mod),
             Kind::Average(r) => run!(move |a: f32, b: f32| a + r * b),
         }
     }};
@@ -245,7 +245,7 @@ fn fold_columns(op: FloatOp, acc: &mut [f32; GROUP], rows: &[&[f32]; GROUP]) {
 
 /// The loops that are compiled for every instruction set.
 mod bodies {
-    use super::{FloatOp, Kind, blocks, floored_mod, ieee_max, ieee_min, pow, sse_max, sse_min, truth};
+    use super::{FloatOp, Kind, blocks, floored_mod, ieee_max, ieee_min, pow, sse_max, sse_min, truncated_mod, truth};
 
     #[inline(always)]
     pub(super) fn apply(op: FloatOp, a: &mut [f32], b: &[f32]) {
@@ -292,15 +292,33 @@ fn truth(b: bool) -> f32 {
     if b { 1.0 } else { 0.0 }
 }
 
-/// C99 powf, correctly rounded. The library loses the sign of a negative zero under odd exponents.
+/// C99 powf, correctly rounded. The library loses the sign of a negative zero under odd exponents, and gives NaN of
+/// either sign: an operand that is one is kept, quiet; one that arises is the default NaN (ruling D57).
 fn pow(a: f32, b: f32) -> f32 {
     let odd = b.abs() < 16_777_216.0 && b.trunc() == b && (b as i32) & 1 == 1;
-    if a == 0.0 && odd { pxfm::f_powf(a.abs(), b).copysign(a) } else { pxfm::f_powf(a, b) }
+    let y = if a == 0.0 && odd { pxfm::f_powf(a.abs(), b).copysign(a) } else { pxfm::f_powf(a, b) };
+    if y.is_nan() { nan_of(a, b) } else { y }
+}
+
+/// What an operation gives that has no number to give: the first operand that is NaN, quiet, else the processor's
+/// default NaN, whose sign is set (ruling D57).
+#[cold]
+fn nan_of(a: f32, b: f32) -> f32 {
+    match [a, b].into_iter().find(|x| x.is_nan()) {
+        Some(nan) => f32::from_bits(nan.to_bits() | 0x0040_0000),
+        None => f32::from_bits(0xFFC0_0000),
+    }
+}
+
+/// The remainder with the sign of the dividend, exact.
+fn truncated_mod(a: f32, b: f32) -> f32 {
+    let r = a % b;
+    if r.is_nan() { nan_of(a, b) } else { r }
 }
 
 /// The remainder with the sign of the divisor, from an exact fmod (ruling D46).
 fn floored_mod(a: f32, b: f32) -> f32 {
-    let r = a % b;
+    let r = truncated_mod(a, b);
     if r == 0.0 {
         0f32.copysign(b)
     } else if (r < 0.0) != (b < 0.0) {

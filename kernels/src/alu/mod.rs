@@ -84,5 +84,15 @@ impl AluOp {
 /// The error of a lookup that misses.
 #[cold]
 fn miss(op: AluOp, map: &str) -> Error {
-    Error::new(Code::S006, format!("the ALU op {op} is not supported yet: it is not in the {map} map")).received(op)
+    let members = match map {
+        "float" => {
+            "bypass, add, subtract, mult, divide, max, min, logical_and, logical_or, logical_xor, is_equal, not_equal, \
+             is_gt, is_ge, is_lt, is_le, pow, rsqrt, abs, abs_max, abs_min; mod and mod_int with --set float_mod=true"
+        }
+        "compare" => "is_equal, not_equal, is_gt, is_ge, is_lt, is_le",
+        _ => "all operations but average, elemwise_mul, pow, rsqrt, abs_max, abs_min",
+    };
+    Error::new(Code::S006, format!("the ALU op {op} is not supported yet: it is not in the {map} map"))
+        .received(op)
+        .advice(format!("the {map} map has {members}"))
 }

@@ -14,8 +14,10 @@ pub(super) trait Format {
     const OVER: u32;
     /// Code of NaN.
     const NAN: u32;
-    /// The two codes above take the sign of the value.
+    /// The overflow code takes the sign of the value.
     const SIGNED: bool;
+    /// The NaN code takes the sign of the value.
+    const SIGNED_NAN: bool = Self::SIGNED;
     /// Exponent of the largest finite value.
     const TOP: i32 = (Self::MAX >> Self::MAN) as i32 - Self::BIAS as i32;
 }
@@ -63,6 +65,8 @@ impl Format for E5m2 {
     const OVER: u32 = 0x7C;
     const NAN: u32 = 0x7E;
     const SIGNED: bool = true;
+    /// Ruling D57.
+    const SIGNED_NAN: bool = false;
 }
 
 /// What a value that has no finite code turns into: the code, and the mask its sign passes through.
@@ -76,18 +80,18 @@ pub(super) struct Special {
 
 impl Special {
     pub(super) fn of<F: Format>(cfg: Fp8Config) -> Self {
-        let own_sign = if F::SIGNED { 0x80 } else { 0 };
+        let sign_if = |signed: bool| if signed { 0x80 } else { 0 };
         let nan_overflows = cfg.e5m2_nan_overflows && cfg.saturate && F::MAN == 2;
         let (nan, nan_sign) = match cfg.suppress_nan {
             _ if nan_overflows => (F::MAX, 0x80),
             true => (0, 0x80),
-            false => (F::NAN, own_sign),
+            false => (F::NAN, sign_if(F::SIGNED_NAN)),
         };
         let (over, over_sign) = match cfg.saturate {
             true => (F::MAX, 0x80),
             // Without an infinity, an overflow is what a NaN would have been.
             false if F::OVER == F::NAN => (nan, nan_sign),
-            false => (F::OVER, own_sign),
+            false => (F::OVER, sign_if(F::SIGNED)),
         };
         Special { over, over_sign, nan, nan_sign }
     }

@@ -11,8 +11,8 @@ mod tensor_tensor;
 pub(crate) mod through_f32;
 
 pub(crate) use number::Number;
+pub(crate) use path::{AddressResult, clamp_int, int_range};
 pub use path::{NumericPath, tensor_reduce_path, tensor_tensor_path};
-pub(crate) use path::{narrow_wrap, wrap_32};
 pub(crate) use stage::long_lanes;
 pub use tensor_scalar::{TensorScalar, TensorScalarPtr, scalar_tensor_tensor, tensor_scalar, tensor_scalar_ptr};
 pub use tensor_tensor::{TensorTensor, tensor_tensor};

@@ -41,14 +41,63 @@ fn is_pool_op(op: AluOp, ins: &[Dtype], out: Dtype) -> bool {
     matches!(op, AluOp::Add | AluOp::Subtract | AluOp::Mult) && ins.iter().all(wide) && wide(&out)
 }
 
-/// How results of the address path wrap at the width of 32-bit operands when the output is wider: `Some(signed)`.
-pub(crate) fn narrow_wrap(ins: &[Dtype], out: Dtype) -> Option<bool> {
-    (out.size() == 8 && ins.iter().all(|d| d.size() == 4)).then(|| ins.iter().any(|d| d.is_signed()))
+/// Arithmetic results saturate at the range of a destination that is narrower than the arithmetic (ruling D53); bit-vector
+/// results keep their low bits, which is what a write does by itself.
+pub(crate) fn int_range(op: AluOp, out: Dtype) -> Option<(i32, i32)> {
+    let narrow = !op.is_bitvec() && out.is_integer() && out.size() < 4;
+    narrow.then(|| match (out.is_signed(), out.size()) {
+        (true, 1) => (i8::MIN.into(), i8::MAX.into()),
+        (true, _) => (i16::MIN.into(), i16::MAX.into()),
+        (false, 1) => (0, u8::MAX.into()),
+        (false, _) => (0, u16::MAX.into()),
+    })
 }
 
-/// Wraps values at 32 bits.
-pub(crate) fn wrap_32(values: &mut [i64], signed: bool) {
-    for v in values {
-        *v = if signed { i64::from(*v as i32) } else { i64::from(*v as u32) };
+/// What happens to results of the address path before they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AddressResult {
+    /// Nothing: destination and operands have one width, at which the write wraps.
+    AsIs,
+    /// They wrap at 32 bits, signed or not, and are extended.
+    Wrap32 { signed: bool },
+    /// They saturate at the range of a narrower destination (ruling D53); the flag says that they are signed.
+    Saturate { signed: bool, low: i64, high: i64 },
+}
+
+impl AddressResult {
+    /// For operands and a destination that are integers of 32 or 64 bits.
+    pub(crate) fn of(ins: &[Dtype], out: Dtype) -> Self {
+        let signed = ins.iter().any(|d| d.is_signed());
+        let widest = ins.iter().map(|d| d.size()).max().unwrap_or(0);
+        if out.size() > widest {
+            AddressResult::Wrap32 { signed }
+        } else if out.size() < widest {
+            let (low, high) = if out.is_signed() { (i32::MIN.into(), i32::MAX.into()) } else { (0, u32::MAX.into()) };
+            AddressResult::Saturate { signed, low, high }
+        } else {
+            AddressResult::AsIs
+        }
+    }
+
+    /// Makes results what is written.
+    pub(crate) fn apply(self, values: &mut [i64]) {
+        match self {
+            AddressResult::AsIs => {}
+            AddressResult::Wrap32 { signed: true } => values.iter_mut().for_each(|v| *v = i64::from(*v as i32)),
+            AddressResult::Wrap32 { signed: false } => values.iter_mut().for_each(|v| *v = i64::from(*v as u32)),
+            AddressResult::Saturate { signed: true, low, high } => {
+                values.iter_mut().for_each(|v| *v = (*v).clamp(low, high));
+            }
+            AddressResult::Saturate { signed: false, high, .. } => {
+                values.iter_mut().for_each(|v| *v = (*v as u64).min(high as u64) as i64);
+            }
+        }
+    }
+}
+
+/// Clamps results of the int path.
+pub(crate) fn clamp_int(range: Option<(i32, i32)>, values: &mut [i32]) {
+    if let Some((low, high)) = range {
+        values.iter_mut().for_each(|v| *v = (*v).clamp(low, high));
     }
 }

@@ -1,7 +1,7 @@
 //! TensorTensor (31): out = op(in0, in1).
 
 use super::stage::{Operand, Second, Stage, long_lanes, map_lanes, merges};
-use super::{Number, NumericPath, narrow_wrap, tensor_tensor_path, through_f32, wrap_32};
+use super::{AddressResult, Number, NumericPath, clamp_int, int_range, tensor_tensor_path, through_f32};
 use crate::access::{Dst, Input, Pattern, Source};
 use crate::accumulate::Epilogue;
 use crate::alu::{AluOp, address_op, float_op, int_op};
@@ -57,14 +57,13 @@ pub fn tensor_tensor(
                     _ => Ok(()),
                 });
             }
-            run::<i32>(int_op(p.op)?.under(profile), in0, in1, dst, epilogue, profile, |_| {})
+            let (op, range) = (int_op(p.op)?.under(profile), int_range(p.op, dst.dtype()));
+            run::<i32>(op, in0, in1, dst, epilogue, profile, |work| clamp_int(range, work))
         }
         NumericPath::Address => {
             let op = address_op(p.op)?.under(profile);
-            match narrow_wrap(&ins, dst.dtype()) {
-                Some(signed) => run::<i64>(op, in0, in1, dst, epilogue, profile, |work| wrap_32(work, signed)),
-                None => run::<i64>(op, in0, in1, dst, epilogue, profile, |_| {}),
-            }
+            let result = AddressResult::of(&ins, dst.dtype());
+            run::<i64>(op, in0, in1, dst, epilogue, profile, |work| result.apply(work))
         }
     }
 }

@@ -150,11 +150,11 @@ codes! {
         rule: "semaphore ids are 0..255, waits are sem-ge, sem-inc and sem-dec have value 1",
         advice: "correct the sync_info";
     S006 Fault "ALU operation not in its map",
-        rule: "an ALU operation must be a member of the functor map its numeric path uses",
-        advice: "choose an operation that the path supports";
+        rule: "an instruction computes in float32, int32 or int64, and each of these has its own set of ALU operations",
+        advice: "use an operation that this arithmetic has, or operands of another kind of dtype";
     S007 Fault "dtype not supported by the instruction",
         rule: "each instruction accepts the dtypes documented for it in engine/docs",
-        advice: "cast the operand first";
+        advice: "give the operand a dtype that the instruction accepts; a TensorCopy before it converts";
     S008 Fault "kernel contract violated",
         rule: "the operands and fields of an instruction satisfy its documented contract",
         advice: "change the operand or field that the message names so that what it says holds";

@@ -6,7 +6,7 @@ use super::{Table, tell};
 use crate::access::{Dst, Pattern, Src};
 use crate::cast::{self, MemoryReductionOp};
 use crate::movement::castable;
-use crate::{Code, Error, Profile, Result};
+use crate::{Code, Error, Profile, Result, halt};
 
 /// The vector form of a dynamic access pattern: row w of the pattern starts at `base + coefficient * index[w]`; the
 /// pattern's own outermost step is not used.
@@ -120,6 +120,9 @@ pub fn copy_in_bounds(src: &Table<Src>, dst: &mut Table<Dst>, profile: &Profile)
     let at = |p: &Pattern, i: usize| p.byte_of(i / p.lane_len(), i % p.lane_len());
     let mut skipped = 0;
     for i in 0..total {
+        if i.is_multiple_of(1024) {
+            halt::check()?;
+        }
         let done = read.read(at(src.pattern, i), a) && {
             cast::cast(from, to, profile.fp8(), a, b)?;
             write.write(at(pattern, i), b)

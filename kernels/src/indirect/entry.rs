@@ -4,7 +4,7 @@ use super::{Table, tell};
 use crate::access::{CHUNK, Dst, Pattern, Src};
 use crate::cast::{self, MemoryReductionOp};
 use crate::movement::{Block, castable};
-use crate::{Code, Dtype, Error, Profile, Result};
+use crate::{Code, Dtype, Error, Profile, Result, halt};
 
 /// What an index moves: `len` elements, neighbours in memory or laid out as one lane of a pattern.
 pub(super) struct Entry<'a> {
@@ -106,6 +106,7 @@ pub(super) fn gather(
     let (mut raw, mut out, mut old) = (Block::new(), Block::new(), Block::new());
     let (size, (_, piece)) = (from.size(), batch(entry.len));
     for slot in 0..slots {
+        halt::check()?;
         let Some(start) = place(slot)? else { continue };
         if whole {
             let run = window.bytes(start, entry.len * size).ok_or_else(left_the_table)?;
@@ -115,6 +116,7 @@ pub(super) fn gather(
         }
         let mut done = 0;
         while done < entry.len {
+            halt::check()?;
             let n = piece.min(entry.len - done);
             let bytes = raw.bytes(n, from);
             let read = |byte: i64, into: &mut [u8]| {
@@ -200,6 +202,7 @@ pub(super) fn scatter(
         let group = per.min(slots - slot);
         let mut done = 0;
         while done < entry.len {
+            halt::check()?;
             let n = piece.min(entry.len - done);
             let bytes = raw.bytes(group * n, to);
             crate::movement::read_as(&flat, 0, slot * entry.len + done, to, profile.fp8(), bytes);

@@ -1,5 +1,6 @@
-//! The inner loops: one accumulator chain per output, k ascending, one rounding per step, on every path.
+//! The inner loops: one accumulator chain per output, k ascending, the same roundings in the same order on every path.
 
+use super::exact::{Exponents, Rounding};
 #[cfg(target_arch = "x86_64")]
 use super::pack::Rows;
 use super::pack::{Packed, sized};
@@ -42,7 +43,7 @@ impl Isa {
 /// Threads share the columns: each packs its own panels of `b` and multiplies them while they are in its cache.
 pub(crate) fn multiply(
     isa: Isa,
-    fma: bool,
+    rounding: Rounding,
     a: &impl Packed,
     b: &impl Packed,
     c: &mut [f32],
@@ -66,7 +67,11 @@ pub(crate) fn multiply(
     let bbuf = sized(bbuf, panels * k * tile.cols);
     let c = Output { ptr: c.as_mut_ptr(), len: c.len(), stride: n };
     let abuf = &*abuf;
-    let tile_of = if fma { run_tile::<true> } else { run_tile::<false> };
+    let a_exponents = (rounding == Rounding::ByRange).then(|| Exponents::of(abuf));
+    let fused_with = |b: &[f32]| match a_exponents {
+        Some(a) => a.products_fit(Exponents::of(b)),
+        None => rounding == Rounding::Fused,
+    };
     // The first block of a panel can pack it on the way.
     let rows = if isa == Isa::Avx512 { b.rows() } else { None };
     let threads = parallel::threads().min(k * m * n / PARALLEL_FROM).min(panels);
@@ -93,6 +98,9 @@ pub(crate) fn multiply(
             // A panel that is packed on the way is used once, so all of a strip can share the space in the L1 cache.
             let at = if rows.is_some() { 0 } else { panel };
             let b_panel = &mut b_packed[at * k * tile.cols..][..k * tile.cols];
+            // A panel that is still to be packed holds float32 as it lies in memory, whose range does not matter.
+            let fma = if rows.is_some() { rounding == Rounding::Fused } else { fused_with(b_panel) };
+            let tile_of = if fma { run_tile::<true> } else { run_tile::<false> };
             for (block, a) in abuf.chunks_exact(k * tile.rows).enumerate() {
                 let row = block * tile.rows;
                 let size = (tile.rows.min(m - row), cols);

@@ -1,12 +1,13 @@
 //! Matmult (8) and its relatives: the product of a stationary and a moving matrix (`matmul-mx.md` 2).
 //!
 //! The kernel computes the finished product in float32; writing it to PSUM, by copy or by accumulation, is the
-//! machine's step ([`store_row`]). Order of every sum: acc = +0.0; for k ascending acc = fma(a, b, acc), or with two
-//! roundings when the profile says so.
+//! machine's step ([`store_row`]). Order of every sum: acc = +0.0; for k ascending acc = acc + a * b with two
+//! roundings, or one where the profile says so (ruling D55).
 
 use crate::access::Src;
 use crate::{Code, Dtype, Error, Profile, Result};
 
+mod exact;
 mod gemm;
 mod pack;
 mod psum;
@@ -16,6 +17,7 @@ pub use crate::isa::Isa;
 pub use gemm::Tile;
 pub use psum::{Marks, store_row};
 
+pub(crate) use exact::Rounding;
 use gemm::multiply;
 use pack::Side;
 pub(crate) use pack::{Packed, pad};
@@ -187,7 +189,7 @@ pub fn matmult(p: &Matmult, ifmap: &Src, weights: &Src, out: &mut Product, profi
             SwInterleave::Reversed => a.interleaved(true),
         };
     }
-    product(&a, &b, out, Isa::best(), p.fma);
+    product(&a, &b, out, Isa::best(), Rounding::of(p.fma, [weights.dtype(), ifmap.dtype()]));
     Ok(())
 }
 
@@ -201,7 +203,7 @@ pub fn product_on(isa: Isa, fma: bool, ifmap: &Src, weights: &Src, out: &mut Pro
     check_sizes(&p, ifmap.lanes(), weights.lane_len(), ifmap.lane_len())?;
     let a = Side::new(weights, weights.lane_len(), false, None);
     let b = Side::new(ifmap, ifmap.lane_len(), false, None);
-    product(&a, &b, out, isa, fma);
+    product(&a, &b, out, isa, Rounding::of(fma, [weights.dtype(), ifmap.dtype()]));
     Ok(())
 }
 
@@ -218,10 +220,10 @@ pub fn matmult_sparse(ifmap: &Src, weights: &Src, tags: &Src) -> Result<()> {
 }
 
 /// Packs both sides and multiplies.
-pub(crate) fn product(a: &impl Packed, b: &impl Packed, out: &mut Product, isa: Isa, fma: bool) {
+pub(crate) fn product(a: &impl Packed, b: &impl Packed, out: &mut Product, isa: Isa, rounding: Rounding) {
     out.shape(a.columns(), b.columns());
     let (values, wbuf, ibuf) = out.parts();
-    multiply(isa, fma, a, b, values, wbuf, ibuf);
+    multiply(isa, rounding, a, b, values, wbuf, ibuf);
 }
 
 pub(crate) fn check_sizes(p: &Matmult, k: usize, m: usize, n: usize) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Microscaling: packed elements in blocks of 8 partitions x 4 lanes that share a power of two (`matmul-mx.md` 4, 5).
 
 use crate::access::Src;
-use crate::matmul::{Isa, Matmult, MatmultPerfMode, Product, check_sizes, product};
+use crate::matmul::{Isa, Matmult, MatmultPerfMode, Product, Rounding, check_sizes, product};
 use crate::{Code, Dtype, Error, Result};
 
 mod dequantize;
@@ -67,7 +67,9 @@ pub fn matmult_mx(
     }
     let a = dequantize::Side::new("weights", weights, weights_scales)?;
     let b = dequantize::Side::new("ifmap", ifmap, ifmap_scales)?;
-    product(&a, &b, out, Isa::best(), p.fma);
+    // Elements times a power of two: few significant bits, any exponent.
+    let rounding = if p.fma { Rounding::Fused } else { Rounding::ByRange };
+    product(&a, &b, out, Isa::best(), rounding);
     Ok(())
 }
 

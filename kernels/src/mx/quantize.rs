@@ -3,7 +3,7 @@
 use super::{BLOCK, check_scales, scale_slot};
 use crate::access::{CHUNK, Dst, Src, for_pieces};
 use crate::cast::{self, Fp8Config};
-use crate::{Code, Dtype, Error, Profile, Result};
+use crate::{Code, Dtype, Error, Profile, Result, halt};
 
 /// Containers handled per step: eight partitions of four values each stay in the L1 cache.
 const STEP: usize = CHUNK / 8;
@@ -55,6 +55,7 @@ pub fn quantize_mx<'a>(
         rows.try_for_each(|row| {
             let mut values = [[0.0f32; 4 * STEP]; BLOCK];
             for start in (0..containers).step_by(STEP) {
+                halt::check()?;
                 let n = STEP.min(containers - start);
                 for (lane, v) in values.iter_mut().enumerate() {
                     src.read_f32(row * BLOCK + lane, 4 * start, &mut v[..4 * n]);

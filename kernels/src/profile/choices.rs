@@ -170,7 +170,7 @@ named_enum! {
 }
 named_enum! {
     /// Dtypes that a branch compares.
-    BranchDtypes { ToFloat32 = 0, "to_float32"; All = 1, "all"; }
+    BranchDtypes { Documented = 0, "documented"; All = 1, "all"; }
 }
 named_enum! {
     /// First value of a physical register.

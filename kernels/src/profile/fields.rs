@@ -14,8 +14,8 @@ profile! {
         fp8_round_past_max: PastMax = PastMax::Overflow, ["numerics 4.4", "numerics 9", "matmul-mx 5.3"], ["*"];
         /// A NaN narrowed to float8e5 counts as overflow, so that saturation makes it the largest value.
         fp8_e5m2_nan_overflows: bool = false, ["numerics 4.4", "numerics 9"], ["*"];
-        /// NaN is written to float8e3 as 78 and to float8e4 as 7C.
-        fp8_nan_codes: Only = Only("quiet"), ["numerics 1.1", "numerics 9"], ["*"];
+        /// NaN is written to float8e3 as 78, to float8e4 as 7C, and to float8e5 as 7E whatever its sign.
+        fp8_nan_codes: Only = Only("quiet"), ["D57", "numerics 1.1", "numerics 9"], ["*"];
         /// A FP8 NaN is read as 7FC00000 with its sign.
         fp8_nan_payload: Only = Only("dropped"), ["numerics 3.1"], ["*"];
         /// Values of another dtype may be cast to uint64; off, only the 64-bit path writes that dtype.
@@ -40,6 +40,10 @@ profile! {
         /// Arithmetic of the int map saturates at int32, or wraps.
         integer_overflow: IntOverflow = IntOverflow::Saturate, device IntOverflow::Wrap, ["D4", "alu 4.2", "alu 8"],
             ["TensorScalar", "TensorScalarPtr", "TensorTensor", "TensorReduce"];
+        /// Integer results saturate in a narrower integer destination; those of bit-vector operations keep their low bits.
+        integer_narrowing: Only = Only("saturate"), ["D53", "numerics 4.8"], ["TensorTensor", "TensorReduce"];
+        /// A NaN that an invalid operation makes has its sign bit set; a NaN operand of pow keeps its own.
+        nan_sign: Only = Only("negative"), ["D57"], ["*"];
         /// Operations of the int and address maps beyond the confirmed ones have their natural meaning.
         integer_map: Only = Only("natural"), ["alu 2", "alu 3", "alu 4.2", "alu 8"],
             ["TensorScalar", "TensorScalarPtr", "TensorTensor", "TensorReduce"];
@@ -150,11 +154,11 @@ profile! {
     }
     "matrix products" {
         /// A matrix product adds a * b with one rounding (fused) instead of two.
-        matmul_fma: bool = true, ["matmul-mx 2.4", "matmul-mx 9"], ["Matmult", "MatmultMx"];
+        matmul_fma: bool = false, device true, ["D55", "matmul-mx 2.4", "matmul-mx 9"], ["Matmult", "MatmultMx"];
         /// The products of one element are added in ascending order of k from +0.
         matmul_order: Only = Only("ascending"), ["matmul-mx 2.4", "matmul-mx 9"], ["Matmult", "MatmultSparse", "MatmultMx"];
-        /// Weights of DoubleRowSwInterleave: refused, or de-interleaved in plain or reversed column order.
-        matmul_sw_interleave: SwInterleave = SwInterleave::Refuse, ["D50", "matmul-mx 2.5", "matmul-mx 9"], ["Matmult"];
+        /// Weights of DoubleRowSwInterleave: de-interleaved in plain or reversed column order, or refused.
+        matmul_sw_interleave: SwInterleave = SwInterleave::Plain, device SwInterleave::Refuse, ["D50", "D56", "matmul-mx 2.5", "matmul-mx 9"], ["Matmult"];
         /// Replication fields other than the default are refused.
         matmul_replication: Only = Only("refuse"), ["D50", "matmul-mx 2.7", "matmul-mx 9"], ["Matmult", "MatmultSparse", "MatmultMx"];
         /// is_transpose moves ifmap, partition against free, when the weights are an identity; else it is refused.
@@ -189,7 +193,7 @@ profile! {
         silu_derivative_printed: bool = false, ["activation 3", "activation 10"], ["Activation"];
         /// Every function computes in double precision and rounds once; off, the costly ones compute in float32 within one
         /// unit in the last place.
-        activation_double: bool = false, ["activation 3.1"], ["Activation", "Exponential"];
+        activation_double: bool = true, device false, ["D54", "activation 3.1"], ["Activation", "Exponential"];
         /// The constants of Derivative_Gelu and Lrelu multiply in double, or in float32.
         activation_constants: ActivationConstants = ActivationConstants::Double, ["activation 3", "activation 3.1", "activation 10"], ["Activation"];
         /// Activate2 evaluates its two operations with the float map.
@@ -243,8 +247,8 @@ profile! {
         return_semaphores: ReturnSemaphores = ReturnSemaphores::Wipe, ["D41"], ["Return"];
         /// A call inside a called function: refused, or allowed.
         nested_calls: Guard = Guard::Refuse, ["D45"], ["Call"];
-        /// Branches compare dtypes up to float32, or all of them.
-        branch_dtypes: BranchDtypes = BranchDtypes::ToFloat32, ["D44"], ["CompareAndBranch"];
+        /// Branches compare integers of up to 32 bits and float32, or all dtypes.
+        branch_dtypes: BranchDtypes = BranchDtypes::Documented, ["D44", "D58"], ["CompareAndBranch"];
         /// A branch without an engine runs on all of them.
         unassigned_branch: Only = Only("all_engines"), ["opcodes 11"], ["CompareAndBranch", "UnconditionalBranch"];
         /// Physical registers start as all ones, or as zero.

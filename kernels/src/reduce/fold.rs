@@ -1,10 +1,10 @@
 //! The loops of a reduction. Each row is folded strictly in order; independent rows run side by side, which hides the
 //! latency of one chain without changing any result.
 
-use crate::Result;
 use crate::access::{CHUNK, Dst, Pair, Src};
 use crate::alu::{GROUP, ROWS};
 use crate::elementwise::Number;
+use crate::{Result, halt};
 use std::ops::Range;
 
 /// Elements of a row per step when a group of rows shares the buffer.
@@ -12,6 +12,9 @@ const PIECE: usize = 256;
 
 /// From this length on a row by itself vectorises better than rows side by side.
 const LONG: usize = 256;
+
+/// Elements of a row that are folded at once: bounded work, so that a run can be ended.
+const LONGEST: usize = 1 << 20;
 
 /// A buffer that begins with a cache line.
 #[repr(align(64))]
@@ -37,7 +40,7 @@ pub(super) fn fold_lanes<N: Number>(
     rows: &Rows,
     lanes: Range<usize>,
     mut store: impl FnMut(usize, usize, &mut [N]),
-) {
+) -> Result<()> {
     let n = rows.extent;
     if n <= CHUNK / ROWS && rows.per_lane >= ROWS {
         let mut data = [N::zeroed(); CHUNK];
@@ -45,6 +48,7 @@ pub(super) fn fold_lanes<N: Number>(
         for lane in lanes {
             let mut row = 0;
             while row < rows.per_lane {
+                halt::check()?;
                 let count = (CHUNK / n).min(rows.per_lane - row);
                 let data = &mut data[..count * n];
                 N::read(src, lane, row * n, data);
@@ -57,7 +61,7 @@ pub(super) fn fold_lanes<N: Number>(
                 row += count;
             }
         }
-        return;
+        return Ok(());
     }
     let mut data = Lines([N::zeroed(); GROUP * PIECE]);
     let data = &mut data.0;
@@ -69,7 +73,8 @@ pub(super) fn fold_lanes<N: Number>(
             let mut acc = None;
             let mut at = 0;
             while at < n {
-                let rest = N::in_place(src, lane, row * n + at, n - at);
+                halt::check()?;
+                let rest = N::in_place(src, lane, row * n + at, LONGEST.min(n - at));
                 let values = match rest {
                     Some(values) => values,
                     None => view(src, lane, row * n + at, &mut data[..CHUNK.min(n - at)]),
@@ -81,7 +86,7 @@ pub(super) fn fold_lanes<N: Number>(
                 store(lane, row, std::slice::from_mut(&mut acc));
             }
         }
-        return;
+        return Ok(());
     }
     // Long or few rows: a group of them at a time, of whatever lanes, piece by piece or whole where they lie.
     let mut first = 0;
@@ -90,8 +95,10 @@ pub(super) fn fold_lanes<N: Number>(
         let mut acc = [N::zeroed(); GROUP];
         let mut at = 0;
         while at < n {
-            let whole =
-                at == 0 && (first..first + count).map(place).all(|(l, r)| N::in_place(src, l, r * n, n).is_some());
+            halt::check()?;
+            let whole = at == 0
+                && n <= LONGEST
+                && (first..first + count).map(place).all(|(l, r)| N::in_place(src, l, r * n, n).is_some());
             let piece = if whole { n } else { PIECE.min(n - at) };
             let mut group: [&[N]; GROUP] = [&[]; GROUP];
             for (r, (slot, buf)) in group.iter_mut().zip(data.chunks_exact_mut(PIECE)).enumerate().take(count) {
@@ -121,6 +128,7 @@ pub(super) fn fold_lanes<N: Number>(
         }
         first += count;
     }
+    Ok(())
 }
 
 /// Elements of a lane: in place when possible, else read into `buf`, whose length decides how many.
@@ -146,12 +154,18 @@ fn fold_piece<N: Number>(op: N::Op, seed: &impl Fn(N) -> N, acc: Option<N>, valu
 }
 
 /// Folds every element, in row-major order, into one result.
-pub(super) fn fold_all<N: Number>(op: N::Op, seed: &impl Fn(N) -> N, src: &Src, store: impl FnOnce(&mut [N])) {
+pub(super) fn fold_all<N: Number>(
+    op: N::Op,
+    seed: &impl Fn(N) -> N,
+    src: &Src,
+    store: impl FnOnce(&mut [N]),
+) -> Result<()> {
     let mut data = [N::zeroed(); CHUNK];
     let mut acc = [N::zeroed()];
     for lane in 0..src.lanes() {
         let mut at = 0;
         while at < src.lane_len() {
+            halt::check()?;
             let piece = CHUNK.min(src.lane_len() - at);
             N::read(src, lane, at, &mut data[..piece]);
             let start = lane == 0 && at == 0;
@@ -163,6 +177,7 @@ pub(super) fn fold_all<N: Number>(op: N::Op, seed: &impl Fn(N) -> N, src: &Src, 
         }
     }
     store(&mut acc);
+    Ok(())
 }
 
 /// Folds the partitions in ascending order, one result per element of a partition: `store(dst, lane, first, results)`.
@@ -174,15 +189,17 @@ pub(super) fn fold_partitions<N: Number>(
     store: &(impl Fn(&mut Dst, usize, usize, &mut [N]) + Sync),
 ) -> Result<()> {
     // Results from `at` on, which go to `lane` of the destination.
-    let fold = |dst: &mut Dst, at: usize, lane: usize, start: usize, n: usize| {
+    let fold = |dst: &mut Dst, at: usize, lane: usize, start: usize, n: usize| -> Result<()> {
         let (mut acc, mut data) = ([N::zeroed(); CHUNK], [N::zeroed(); CHUNK]);
         let acc = &mut acc[..n];
         N::read(src, 0, at, acc);
         acc.iter_mut().for_each(|a| *a = seed(*a));
         for lane in 1..src.lanes() {
+            halt::check()?;
             N::apply(op, acc, view(src, lane, at, &mut data[..n]));
         }
         store(dst, lane, start, acc);
+        Ok(())
     };
     let len = src.lane_len();
     // Threads share whole lanes, so the one lane of the result is seen as many of a chunk each.
@@ -191,14 +208,11 @@ pub(super) fn fold_partitions<N: Number>(
         let size = dst.dtype().size() as i64;
         let chunk = Pair { stride: size * CHUNK as i64, num: whole as u32 };
         let pattern = dst.pattern().with_pairs(&[chunk, Pair { stride: size, num: CHUNK as u32 }])?;
-        dst.reshaped(&pattern)?.for_lanes(src.len(), |dst, lane| {
-            fold(dst, lane * CHUNK, lane, 0, CHUNK);
-            Ok(())
-        })?;
+        dst.reshaped(&pattern)?.for_lanes(src.len(), |dst, lane| fold(dst, lane * CHUNK, lane, 0, CHUNK))?;
     }
     let done = if whole > 1 { whole * CHUNK } else { 0 };
     for at in (done..len).step_by(CHUNK) {
-        fold(dst, at, 0, at, CHUNK.min(len - at));
+        fold(dst, at, 0, at, CHUNK.min(len - at))?;
     }
     Ok(())
 }

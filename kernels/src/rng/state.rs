@@ -2,7 +2,7 @@
 
 use super::{DEFAULT_STATE, PARTITIONS, State};
 use crate::access::{Dst, Src};
-use crate::{Code, Error, Result};
+use crate::{Code, Dtype, Error, Result};
 
 /// The device generators of one core: one state per partition in the first generation, four in the second.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,11 +37,16 @@ fn part<T>(all: &mut [T], first: usize, lanes: usize) -> Result<&mut [T]> {
     })
 }
 
-/// A state tensor holds `words` four-byte words for each of `lanes` partitions.
-fn check(size: usize, shape: (usize, usize), lanes: usize, words: usize) -> Result<()> {
-    if size != 4 {
-        return Err(Error::new(Code::S007, "a random state consists of uint32 words").received(format!("{size} bytes")));
+fn check_words(dtype: Dtype) -> Result<()> {
+    if matches!(dtype, Dtype::Uint32 | Dtype::Int32) {
+        return Ok(());
     }
+    Err(Error::new(Code::S007, "a random state consists of uint32 words").received(dtype))
+}
+
+/// A state tensor holds `words` four-byte words for each of `lanes` partitions.
+fn check(dtype: Dtype, shape: (usize, usize), lanes: usize, words: usize) -> Result<()> {
+    check_words(dtype)?;
     if shape != (lanes, words) {
         return Err(Error::new(Code::S008, format!("a random state has {words} words per partition"))
             .received(format!("{} x {} for {lanes} partitions", shape.0, shape.1)));
@@ -58,7 +63,7 @@ fn revive(state: &mut State) {
 
 /// Restores first-generation states: six words per partition.
 pub fn set_state_gen1(src: &Src, states: &mut [State]) -> Result<()> {
-    check(src.dtype().size(), (src.lanes(), src.lane_len()), states.len(), 6)?;
+    check(src.dtype(), (src.lanes(), src.lane_len()), states.len(), 6)?;
     for (lane, state) in states.iter_mut().enumerate() {
         src.gather(lane, 0, bytemuck::cast_slice_mut(state));
         revive(state);
@@ -81,19 +86,20 @@ pub fn set_state_gen1_words(words: &[u32], first: usize, states: &mut [State]) -
 }
 
 /// The scalar seed of SetRandState on the vector engine, which reseeds the host generator; `None` when the operand is no
-/// single four-byte element.
-pub fn scalar_seed(src: &Src) -> Option<u64> {
-    if src.len() != 1 || src.dtype().size() != 4 {
-        return None;
+/// single element.
+pub fn scalar_seed(src: &Src) -> Result<Option<u64>> {
+    if src.len() != 1 {
+        return Ok(None);
     }
+    check_words(src.dtype())?;
     let mut word = [0u32];
     src.gather(0, 0, bytemuck::cast_slice_mut(&mut word));
-    Some(u64::from(word[0]))
+    Ok(Some(u64::from(word[0])))
 }
 
 /// Restores second-generation states: 24 words per partition, four generators one after the other (ruling D9).
 pub fn set_state_gen2(src: &Src, states: &mut [[State; 4]]) -> Result<()> {
-    check(src.dtype().size(), (src.lanes(), src.lane_len()), states.len(), 24)?;
+    check(src.dtype(), (src.lanes(), src.lane_len()), states.len(), 24)?;
     for (lane, state) in states.iter_mut().enumerate() {
         src.gather(lane, 0, bytemuck::cast_slice_mut(state.as_flattened_mut()));
         state.iter_mut().for_each(revive);
@@ -103,7 +109,7 @@ pub fn set_state_gen2(src: &Src, states: &mut [[State; 4]]) -> Result<()> {
 
 /// Saves first-generation states.
 pub fn get_state_gen1(states: &[State], dst: &mut Dst) -> Result<()> {
-    check(dst.dtype().size(), (dst.lanes(), dst.lane_len()), states.len(), 6)?;
+    check(dst.dtype(), (dst.lanes(), dst.lane_len()), states.len(), 6)?;
     for (lane, state) in states.iter().enumerate() {
         dst.scatter(lane, 0, bytemuck::cast_slice(state));
     }
@@ -112,7 +118,7 @@ pub fn get_state_gen1(states: &[State], dst: &mut Dst) -> Result<()> {
 
 /// Saves second-generation states in the layout that [`set_state_gen2`] reads.
 pub fn get_state_gen2(states: &[[State; 4]], dst: &mut Dst) -> Result<()> {
-    check(dst.dtype().size(), (dst.lanes(), dst.lane_len()), states.len(), 24)?;
+    check(dst.dtype(), (dst.lanes(), dst.lane_len()), states.len(), 24)?;
     for (lane, state) in states.iter().enumerate() {
         dst.scatter(lane, 0, bytemuck::cast_slice(state.as_flattened()));
     }

@@ -8,11 +8,12 @@ use birsim_kernels::alu::AluOp;
 /// Rows that start with the keys of the DMA base record.
 macro_rules! dma_rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
-        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, is $is:tt)? $(, rules $rules:tt)?
+        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, open $open:literal)?
+        $(, is $is:tt)? $(, rules $rules:tt)?
         { $($own:tt)* })+
      @plain { $($plain:tt)* }) => {
         rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*],
-            $fidelity, $spec $(, partial $partial)? $(, is $is)? $(, rules $rules)? {
+            $fidelity, $spec $(, partial $partial)? $(, open $open)? $(, is $is)? $(, rules $rules)? {
             queue: Ty::Str => Def::Absent;
             dge_type: Ty::Enum(DgeType::DEF) => Def::Enum(3);
             duplicate: Ty::Bool => Def::Bool(false);

@@ -11,7 +11,9 @@ dma_rows! {
         partial "an indirect axis of a pattern with more than four pairs is not described" {
         indirect_dims: Ty::Enums(IndirectDim::DEF) => Def::Absent;
     }
-    IndirectLoad = 43, Kernel, [Dma], ["in#", "indices&"] => ["out"], Exact, "opcodes 9; rulings D12, D13" {
+    IndirectLoad = 43, Kernel, [Dma], ["in#", "indices&"] => ["out"], Approximate,
+        "opcodes 9; rulings D12, D13",
+        open "how many elements one index moves is not published: as many as the dense operand has per index (ruling D12)" {
         runtime_semaphore_wait_value: Ty::U32 => Def::Int(0);
     }
     GenericIndirectSave = 44, Kernel, [Dma], ["in", "indices*"] => ["out#+"], Approximate, "opcodes 9",
@@ -19,10 +21,12 @@ dma_rows! {
         indirect_dims: Ty::Enums(IndirectDim::DEF) => Def::Absent;
         op: Ty::Enum(AluOp::DEF) => Def::Enum(4);
     }
-    IndirectSave = 45, Kernel, [Dma], ["in", "indices&"] => ["out#"], Exact, "opcodes 9; rulings D12, D13" {
+    IndirectSave = 45, Kernel, [Dma], ["in", "indices&"] => ["out#"], Approximate,
+        "opcodes 9; rulings D12, D13",
+        open "how many elements one index moves is not published: as many as the dense operand has per index (ruling D12)" {
         runtime_semaphore_wait_value: Ty::U32 => Def::Int(0);
     }
-    IndirectSaveAccumulate = 46, Kernel, [Dma], ["indices&", "in", "table:air", "destination:air?", "entries:air?"]
+    IndirectSaveAccumulate = 46, Kernel, [Dma], ["indices", "in", "table:air&", "destination:air?", "entries:air?"]
         => ["out#+?"], Approximate,
         "opcodes 13" {
         num_indices: Ty::U32 => Def::Absent;

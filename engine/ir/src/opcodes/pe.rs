@@ -7,11 +7,12 @@ use birsim_kernels::Named;
 /// Rows that start with the keys of the MatmultBase record.
 macro_rules! matmul_rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
-        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, is $is:tt)? $(, rules $rules:tt)?
+        $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, open $open:literal)?
+        $(, is $is:tt)? $(, rules $rules:tt)?
         { $($own:tt)* })+
      @plain { $($plain:tt)* }) => {
         rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*],
-            $fidelity, $spec $(, partial $partial)? $(, is $is)? $(, rules $rules)? {
+            $fidelity, $spec $(, partial $partial)? $(, open $open)? $(, is $is)? $(, rules $rules)? {
             accumulation_flag: Ty::U8 => Def::Int(0);
             psum_zero_region: Ty::U8 => Def::Int(0);
             replication_resolution: Ty::U32 => Def::Int(0);
@@ -32,19 +33,22 @@ macro_rules! matmul_rows {
 
 matmul_rows! {
     MatmultBase = 7, Abstract, [], [] => [], Unsupported, "opcodes 1" {}
-    Matmult = 8, Kernel, [Pe], ["ifmap", "weights"] => ["out"], Exact, "matmul-mx 2, 3",
-        partial "replication other than the default and DoubleRowSwInterleave have no published index maths (ruling D50)",
+    Matmult = 8, Kernel, [Pe], ["ifmap", "weights"] => ["out"], Approximate, "matmul-mx 2, 3",
+        partial "replication other than the default has no published index maths (ruling D50)",
+        open "the order in which the products of one element are added is not published: ascending k",
         is [Matmul, WrittenWhole] {}
     MatmultSparse = 9, Kernel, [Pe], ["ifmap", "weights", "tags"] => ["out"], Approximate, "matmul-mx 6",
         partial "the order of the tags inside a compressed row is not published (ruling D50)",
         is [Matmul, WrittenWhole] {
         compress_ratio: Ty::U32 => Def::Required;
     }
-    MatmultMx = 95, Kernel, [Pe], ["ifmap", "weights", "ifmap_scales", "weights_scales"] => ["out"], Exact,
+    MatmultMx = 95, Kernel, [Pe], ["ifmap", "weights", "ifmap_scales", "weights_scales"] => ["out"], Approximate,
         "matmul-mx 4",
         partial "replication, performance modes, transposes and zero points of MX operands are not described (ruling D50)",
+        open "the order of the four fp4 lanes of a container is not published: lowest nibble first; fp8 lanes are exact",
         is [Matmul, WrittenWhole] {}
     @plain {
-        QuantizeMx = 96, Kernel, [Dve], ["in"] => ["out", "scales"], Exact, "matmul-mx 5" {}
+        QuantizeMx = 96, Kernel, [Dve], ["in"] => ["out", "scales"], Approximate, "matmul-mx 5",
+            open "the order of the four fp4 lanes of a container is not published: lowest nibble first; fp8 lanes are exact" {}
     }
 }

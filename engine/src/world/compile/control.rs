@@ -57,7 +57,11 @@ impl Context<'_> {
             Opcode::Break => (Control::Break, None),
             Opcode::Return => (Control::Return, None),
             Opcode::Exit => (Control::Exit, None),
-            Opcode::Call => self.call(i, &need("target")?, i.field("arguments"))?,
+            // Without a callee a call does nothing.
+            Opcode::Call => match text("target").filter(|t| !t.is_empty()) {
+                Some(target) => self.call(i, &target, i.field("arguments"))?,
+                None => (Control::None, None),
+            },
             Opcode::NKIKernel => {
                 let Some(name) = text("func").filter(|f| !f.is_empty()) else {
                     return Err(Error::new(Code::J003, "an NKIKernel names its function in func (250)").operand("func"));

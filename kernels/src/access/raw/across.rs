@@ -2,7 +2,7 @@
 //! same one. Tile by tile, every cache line is read once and written once.
 
 use super::{Dst, Src};
-use crate::Result;
+use crate::{Result, halt};
 use std::ops::Range;
 
 /// Bytes of a tile's row: one cache line.
@@ -36,6 +36,9 @@ fn tiles<T: Copy, const WIDE: usize>(src: &Src, dst: &mut Dst) -> Result<()> {
         let pair = Pair::<T> { from: from.cast(), step, to: to.cast(), lane_step };
         for lane in groups.map(|g| g * WIDE) {
             for at in (0..len).step_by(DEEP) {
+                if at.is_multiple_of(1024 * DEEP) {
+                    halt::check()?;
+                }
                 // SAFETY: both views have these lanes and elements; `dst` is exclusive and owns the lanes of its groups.
                 unsafe {
                     if lane + WIDE <= all && at + DEEP <= len {

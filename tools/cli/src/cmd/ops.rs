@@ -65,6 +65,8 @@ fn json_row(row: &Row) -> Value {
         "implemented": implemented(row),
         "fidelity": fidelity(row),
         "spec": row.spec,
+        "missing": row.partial,
+        "open": row.open,
     })
 }
 
@@ -89,6 +91,9 @@ fn table() -> String {
         );
         if let Some(missing) = row.partial {
             let _ = writeln!(text, "     {:<28} not executed: {missing}", "");
+        }
+        if let Some(fact) = row.open {
+            let _ = writeln!(text, "     {:<28} open: {fact}", "");
         }
     }
     text

@@ -219,6 +219,7 @@ fn builder(args: &Run, profile: Profile, counter: &Arc<AtomicU64>) -> birsim_eng
         deadline: args.timeout.and_then(|t| Instant::now().checked_add(t)),
         progress: Some(Arc::clone(counter)),
         cancel: Some(interrupt::flag()),
+        ..Limits::default()
     };
     let mut builder = Simulator::builder()
         .order(match args.order {
