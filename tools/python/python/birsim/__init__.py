@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _native
 from ._install import install, uninstall
 from .assert_close import assert_close, compare
@@ -15,14 +17,27 @@ from .errors import (
     UnsupportedError,
 )
 
+__all__ = [
+    "BirsimError",
+    "InternalError",
+    "InvalidProgramError",
+    "NkiIndexError",
+    "NkiValidationError",
+    "SimulationFault",
+    "UnsupportedError",
+    "assert_close",
+    "compare",
+    "install",
+    "uninstall",
+]
 __version__: str = _native.__version__
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "trace":
         from .nki.launch import Trace
 
-        def trace(kernel, **options):
+        def trace(kernel: Any, **options: Any) -> Any:
             """The program of a kernel: `birsim.trace(kernel)(*args)`."""
             return Trace(kernel, options)
 

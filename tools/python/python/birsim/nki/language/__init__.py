@@ -14,8 +14,17 @@ from ..dtype import *  # noqa: F403
 from ..dtype import as_dtype as _as_dtype
 from ..dtype import bool_ as bool  # noqa: A004
 from ..dtype import float32 as _float32
-from ..objects import NKIObject
-from ..regions import MemoryRegion, hbm, is_hbm, is_on_chip, is_psum, is_sbuf, private_hbm, psum, sbuf, shared_hbm
+from ..objects import NKIObject as NKIObject
+from ..regions import MemoryRegion as MemoryRegion
+from ..regions import hbm as hbm
+from ..regions import is_hbm as is_hbm
+from ..regions import is_on_chip as is_on_chip
+from ..regions import is_psum as is_psum
+from ..regions import is_sbuf as is_sbuf
+from ..regions import private_hbm as private_hbm
+from ..regions import psum as psum
+from ..regions import sbuf as sbuf
+from ..regions import shared_hbm as shared_hbm
 from ..regions import name_of as _region_name
 from ..target import current as _target
 
@@ -264,14 +273,86 @@ def _function(name: str) -> Any:
     return f
 
 
-for _n in (
-    "add subtract multiply divide maximum minimum power bitwise_and bitwise_or bitwise_xor left_shift right_shift logical_and logical_or logical_xor "
-    "equal not_equal greater greater_equal less less_equal mod fmod exp log tanh sqrt rsqrt sigmoid relu gelu gelu_dx gelu_apprx_tanh gelu_apprx_sigmoid "
-    "gelu_apprx_sigmoid_dx silu silu_dx softplus mish erf erf_dx arctan sign square abs negative reciprocal invert logical_not sin cos tan ceil floor trunc "
-    "sum max min prod all mean var softmax rms_norm matmul transpose where broadcast_to expand_dims gather_flattened dropout load store load_transpose2d "
-    "abs_max abs_min average bypass prelu copy"
-).split():
-    globals()[_n] = _function(_n)
+add = _function("add")
+subtract = _function("subtract")
+multiply = _function("multiply")
+divide = _function("divide")
+maximum = _function("maximum")
+minimum = _function("minimum")
+power = _function("power")
+bitwise_and = _function("bitwise_and")
+bitwise_or = _function("bitwise_or")
+bitwise_xor = _function("bitwise_xor")
+left_shift = _function("left_shift")
+right_shift = _function("right_shift")
+logical_and = _function("logical_and")
+logical_or = _function("logical_or")
+logical_xor = _function("logical_xor")
+equal = _function("equal")
+not_equal = _function("not_equal")
+greater = _function("greater")
+greater_equal = _function("greater_equal")
+less = _function("less")
+less_equal = _function("less_equal")
+mod = _function("mod")
+fmod = _function("fmod")
+exp = _function("exp")
+log = _function("log")
+tanh = _function("tanh")
+sqrt = _function("sqrt")
+rsqrt = _function("rsqrt")
+sigmoid = _function("sigmoid")
+relu = _function("relu")
+gelu = _function("gelu")
+gelu_dx = _function("gelu_dx")
+gelu_apprx_tanh = _function("gelu_apprx_tanh")
+gelu_apprx_sigmoid = _function("gelu_apprx_sigmoid")
+gelu_apprx_sigmoid_dx = _function("gelu_apprx_sigmoid_dx")
+silu = _function("silu")
+silu_dx = _function("silu_dx")
+softplus = _function("softplus")
+mish = _function("mish")
+erf = _function("erf")
+erf_dx = _function("erf_dx")
+arctan = _function("arctan")
+sign = _function("sign")
+square = _function("square")
+abs = _function("abs")  # noqa: A001
+negative = _function("negative")
+reciprocal = _function("reciprocal")
+invert = _function("invert")
+logical_not = _function("logical_not")
+sin = _function("sin")
+cos = _function("cos")
+tan = _function("tan")
+ceil = _function("ceil")
+floor = _function("floor")
+trunc = _function("trunc")
+sum = _function("sum")  # noqa: A001
+max = _function("max")  # noqa: A001
+min = _function("min")  # noqa: A001
+prod = _function("prod")
+all = _function("all")  # noqa: A001
+mean = _function("mean")
+var = _function("var")
+softmax = _function("softmax")
+rms_norm = _function("rms_norm")
+matmul = _function("matmul")
+transpose = _function("transpose")
+where = _function("where")
+broadcast_to = _function("broadcast_to")
+expand_dims = _function("expand_dims")
+gather_flattened = _function("gather_flattened")
+dropout = _function("dropout")
+load = _function("load")
+store = _function("store")
+load_transpose2d = _function("load_transpose2d")
+abs_max = _function("abs_max")
+abs_min = _function("abs_min")
+average = _function("average")
+bypass = _function("bypass")
+prelu = _function("prelu")
+copy = _function("copy")
 
 
 def rand(shape: Any, dtype: Any = _float32, **_: Any) -> Any:
@@ -281,8 +362,8 @@ def rand(shape: Any, dtype: Any = _float32, **_: Any) -> Any:
     bits = _native.ndarray("", _sizes(shape), "uint32", "sbuf")
     isa.rng(bits)
     made = _native.ndarray("", _sizes(shape), dtype, "sbuf")
-    isa.tensor_scalar(bits, bits, globals()["right_shift"], 8)
-    isa.tensor_scalar(made, bits, globals()["multiply"], float(2.0**-24))
+    isa.tensor_scalar(bits, bits, right_shift, 8)
+    isa.tensor_scalar(made, bits, multiply, float(2.0**-24))
     return made
 
 
