@@ -102,7 +102,11 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = None, name: str = "", address:
     region = _region_name(buffer)
     if region in ("sbuf", "psum") and len(sizes) == 1:
         sizes.append(1)
-    made = _native.ndarray(name or "", sizes, _as_dtype(dtype), region)
+    kind = _as_dtype(dtype)
+    made = _native.ndarray(name or "", sizes, kind, region)
+    if kind.kind in "iu" and region in ("sbuf", "psum") and sizes[0] <= 128:
+        # Integers that nothing writes are 4, as in the official simulator; floats are NaN without help.
+        _native.emit("Memset", 5, [], [made], {"mode": 0, "constant": 4}, None)
     return made
 
 
