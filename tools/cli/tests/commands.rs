@@ -98,7 +98,7 @@ fn ops_lists_the_whole_table() {
     for (i, row) in rows.iter().enumerate() {
         assert_eq!(row["ordinal"], i);
         let keys: Vec<&String> = row.as_object().unwrap().keys().collect();
-        assert_eq!(keys.len(), 6, "{row}");
+        assert_eq!(keys.len(), 8, "{row}");
         let within = |key: &str, words: &[&str]| words.iter().any(|w| row[key] == *w);
         assert!(within("class", &["kernel", "control-flow", "no-op", "abstract", "skipped"]), "{row}");
         assert!(within("fidelity", &["exact", "approximate", "extension", "skipped", "unsupported"]), "{row}");

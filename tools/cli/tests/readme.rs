@@ -121,7 +121,8 @@ fn options_and_commands_of_the_readme_exist() {
     let words = text.split(|c: char| c.is_whitespace() || "`;,.()=".contains(c));
     let mut seen = 0;
     for option in words.filter(|w| w.starts_with("--") && w.len() > 2) {
-        if !["--release", "--workspace", "--path"].contains(&option) {
+        // Options of cargo, maturin and pytest.
+        if !["--release", "--workspace", "--path", "--manifest-path", "--birsim"].contains(&option) {
             assert!(help.contains(option), "{option} is in the README only");
             seen += 1;
         }
