@@ -120,8 +120,7 @@ pub struct AffineSelect<'a> {
     pub fill_value: f32,
 }
 
-/// out = (affine value compare_op 0) ? in : fill_value. Equal dtypes keep their bits; integers never pass through float32
-/// (ruling D65).
+/// out = (affine value compare_op 0) ? in : fill_value. Equal dtypes keep their bits; integers never pass through float32.
 pub fn affine_select(p: &AffineSelect, src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     same_shape("ins[0]", src, dst)?;
     castable(src.dtype(), dst.dtype(), profile)?;

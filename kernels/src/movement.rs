@@ -79,7 +79,7 @@ pub(crate) fn read_as(src: &Src, lane: usize, start: usize, to: Dtype, cfg: Fp8C
     cast::encode_f32(to, cfg, &hub[..n], out);
 }
 
-/// As [`read_as`], but integers stay integers (ruling D65): same width, same bits; a wider destination extends them, a
+/// As [`read_as`], but integers stay integers: same width, same bits; a wider destination extends them, a
 /// narrower one saturates.
 pub(crate) fn read_exactly(src: &Src, lane: usize, start: usize, to: Dtype, cfg: Fp8Config, out: &mut [u8]) {
     let from = src.dtype();
@@ -175,7 +175,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The same for a select between full tensors and numbers, in which integers stay integers (ruling D65).
+    /// The same for a select between full tensors and numbers, in which integers stay integers.
     pub(crate) fn exact(name: &str, input: &'a Input, dst: &Dst, profile: &Profile) -> Result<Self> {
         let mut value = Self::new(name, input, dst, false, profile)?;
         if let (Value::One(bytes, _), Input::Imm(imm)) = (&mut value, input)

@@ -9,7 +9,7 @@ use crate::profile::PredicateTest;
 use crate::{Code, Dtype, Error, Profile, Result};
 
 /// out = predicate ? on_true : on_false. The predicate is exactly 0 or 1 (`alu.md` 6.9); integers never pass through
-/// float32 (ruling D65). An operand that is `None` is the destination itself.
+/// float32. An operand that is `None` is the destination itself.
 pub fn select(
     predicate: &Src,
     on_true: Option<&Input>,

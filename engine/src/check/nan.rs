@@ -119,7 +119,7 @@ impl Elements {
     }
 }
 
-/// The first instruction that makes a NaN or an infinity (ruling D63): a NaN where nothing that it came from is NaN, though
+/// The first instruction that makes a NaN or an infinity: a NaN where nothing that it came from is NaN, though
 /// it may be infinite, or an infinity where all that it came from is finite.
 #[derive(Default)]
 pub(super) struct Nan {

@@ -53,7 +53,7 @@ impl Archive {
     }
 }
 
-/// The first name that comes twice in a table of contents (ruling D61), with size and checksum of both members. The
+/// The first name that comes twice in a table of contents, with size and checksum of both members. The
 /// library keeps one entry for each name, so its bytes are read here.
 fn twice(from: &mut impl Read) -> Option<String> {
     let mut seen: HashMap<Vec<u8>, String> = HashMap::new();

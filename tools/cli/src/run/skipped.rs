@@ -1,4 +1,4 @@
-//! Instructions that the documented simulator skips leave their outputs as they were (ruling D60).
+//! Instructions that the documented simulator skips leave their outputs as they were.
 
 use super::report::Record;
 use crate::args::Run;
