@@ -35,6 +35,11 @@ pub(super) fn rows(rows: &mut Vec<Row>) {
     rows.push(damaged("an instruction without its source", &at(i, "/ins"), json!([])));
     rows.push(damaged("an abstract opcode", &at(i, "/opcode"), json!("DMA")));
     rows.push(damaged("a version to come", "/version", json!(3)));
+    rows.push(text("a key written twice", "{\"version\": 2, \"version\": 1, \"functions\": []}"));
+    let groups = json!({"replica_groups": [[0, 1], [1]]});
+    let twice = inst("c", "CollectiveCompute", "Pool", json!([all(&X)]), json!([all(&O)]), groups);
+    let block = json!([{"name": "B", "instructions": [twice]}]);
+    rows.push(damaged("a rank in two groups", &at(f, "/blocks"), block));
     rows.push(damaged("a semaphore that does not exist", &at(i, "/sync_info"), json!({"on_update": [{"id": 256}]})));
     rows.push(damaged("a location of no bytes", &at(f, "/allocations/0/memorylocations/0/dims"), json!([4, 0])));
     let two = json!([{"name": "B", "instructions": []}, {"name": "B", "instructions": []}]);
