@@ -145,7 +145,7 @@ pub struct Run {
     #[arg(value_name = "PROGRAM", required = true)]
     pub program: Vec<PathBuf>,
 
-    /// Bind an input to a .npy file, or to a member of an archive: X.npz[MEMBER]. May be repeated.
+    /// Bind an input to a .npy file, or to a member of an archive: `X.npz[MEMBER]`. May be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = named_file, help_heading = "Inputs")]
     pub input: Vec<(String, PathBuf)>,
     /// Bind files to inputs in the order in which the program declares them.
@@ -161,7 +161,7 @@ pub struct Run {
     #[arg(long, value_name = "SEED", help_heading = "Inputs", allow_negative_numbers = true)]
     pub random_inputs: Option<u64>,
 
-    /// Check an output against a .npy file, or against a member of an archive: X.npz[MEMBER]. May be repeated.
+    /// Check an output against a .npy file, or against a member of an archive: `X.npz[MEMBER]`. May be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = named_file, help_heading = "Goldens")]
     pub golden: Vec<(String, PathBuf)>,
     /// Check outputs against files in the order in which the program declares its outputs.
@@ -350,7 +350,7 @@ pub struct Convert {
 /// Arguments of `compare`.
 #[derive(Args, Debug)]
 pub struct Compare {
-    /// Tensor file to check: .npy, X.npz[MEMBER], or a whole .npz archive.
+    /// Tensor file to check: .npy, `X.npz[MEMBER]`, or a whole .npz archive.
     #[arg(value_name = "A")]
     pub got: PathBuf,
     /// Golden tensor file.
