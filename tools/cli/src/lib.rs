@@ -3,6 +3,7 @@
 pub mod args;
 mod cmd;
 mod golden;
+mod interrupt;
 mod klr_sim;
 pub mod npy;
 mod program;

@@ -4,8 +4,11 @@ use birsim_engine::format;
 use birsim_engine::ir::Module;
 use birsim_kernels::{Class, Code, Error, Result};
 use birsim_klr::LowerOptions;
-use birsim_klr::ast::{Contents, File};
+use birsim_klr::ast::{self, Contents};
+use memmap2::Mmap;
+use std::fs::File;
 use std::io::Read;
+use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
 
 /// The bytes of a program and where they came from.
@@ -16,8 +19,33 @@ pub struct Source {
     /// Folder that relative file names of the program start from.
     pub folder: PathBuf,
     /// Contents.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
 }
+
+/// The contents of a file: read, or mapped where they are large.
+#[derive(Debug)]
+pub enum Bytes {
+    /// Read.
+    Read(Vec<u8>),
+    /// Mapped: what was read of it can leave memory again.
+    Mapped(Mmap),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Read(bytes) => bytes,
+            Bytes::Mapped(map) => map,
+        }
+    }
+}
+
+/// Files of at least this size are mapped.
+const MAPPED: u64 = 1 << 20;
+/// What is read of a file before it is refused for what it starts with.
+const START: u64 = 1 << 16;
 
 /// What a program is, by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,44 +60,71 @@ impl Source {
     /// Reads a file, or standard input for `-`.
     pub fn read(path: &Path) -> Result<Source> {
         if path.as_os_str() == "-" {
-            let mut bytes = Vec::new();
             let name = "standard input".to_string();
-            std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| unreadable(&name, &e))?;
-            return Ok(Source { name, folder: PathBuf::from("."), bytes });
+            let bytes = stream(&mut std::io::stdin().lock(), &name)?;
+            return Ok(Source { name, folder: PathBuf::from("."), bytes: Bytes::Read(bytes) });
         }
         let name = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|e| unreadable(&name, &e))?;
+        let mut file = File::open(path).map_err(|e| unreadable(&name, &e))?;
+        let known = file.metadata().map_err(|e| unreadable(&name, &e))?;
+        let bytes = if known.is_file() && known.len() >= MAPPED {
+            // SAFETY: nothing of birsim writes to the file, since no file is both read and written (`paths`). Another
+            // program that changes it meanwhile makes the text as wrong as it would one that is read at the same time.
+            Bytes::Mapped(unsafe { Mmap::map(&file) }.map_err(|e| unreadable(&name, &e))?)
+        } else {
+            Bytes::Read(stream(&mut file, &name)?)
+        };
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Ok(Source { folder: folder.to_path_buf(), name, bytes })
     }
 
     /// Recognises the program by its first bytes.
     pub fn kind(&self) -> Result<Kind> {
-        let text = self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.bytes);
-        let first = text.iter().copied().find(|b| !b.is_ascii_whitespace());
-        if self.bytes.starts_with(&[0xd9, 0xd9, 0xf7]) {
-            return Ok(Kind::Klr);
-        }
-        // A bare JSON value is a damaged module rather than an unknown format.
-        if first.is_some_and(|b| b"{[\"-0123456789tfn".contains(&b)) && std::str::from_utf8(text).is_ok() {
-            return Ok(Kind::BirJson);
-        }
-        let error = match first {
-            None => Error::new(Code::F002, "the program is empty").received(format!("{} bytes", self.bytes.len())),
-            Some(_) => {
-                let start: Vec<String> = self.bytes.iter().take(8).map(|b| format!("{b:02x}")).collect();
-                let hint = match self.bytes.as_slice() {
-                    [0x1f, 0x8b, ..] => " (gzip)",
-                    [b'P', b'K', ..] => " (zip)",
-                    [0xd9, ..] => " (a damaged KLR header)",
-                    _ => "",
-                };
-                Error::new(Code::F002, "the program is neither BIR-JSON nor KLR")
-                    .received(format!("first bytes {}{hint}", start.join(" ")))
-            }
-        };
-        Err(error.at(|p| p.file = Some(self.name.clone())))
+        kind(&self.bytes, &self.name)
     }
+}
+
+/// Reads to the end what starts like a program. A device or a pipe may have no end.
+fn stream(from: &mut dyn Read, name: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(START).read_to_end(&mut bytes).map_err(|e| unreadable(name, &e))?;
+    if bytes.len() as u64 == START {
+        let whole = match std::str::from_utf8(&bytes) {
+            // The end of this piece cuts a character.
+            Err(e) if e.error_len().is_none() => e.valid_up_to(),
+            _ => bytes.len(),
+        };
+        kind(&bytes[..whole], name)?;
+        from.read_to_end(&mut bytes).map_err(|e| unreadable(name, &e))?;
+    }
+    Ok(bytes)
+}
+
+fn kind(bytes: &[u8], name: &str) -> Result<Kind> {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let first = text.iter().copied().find(|b| !b.is_ascii_whitespace());
+    if bytes.starts_with(&[0xd9, 0xd9, 0xf7]) {
+        return Ok(Kind::Klr);
+    }
+    // A bare JSON value is a damaged module rather than an unknown format.
+    if first.is_some_and(|b| b"{[\"-0123456789tfn".contains(&b)) && std::str::from_utf8(text).is_ok() {
+        return Ok(Kind::BirJson);
+    }
+    let error = match first {
+        None => Error::new(Code::F002, "the program is empty").received(format!("{} bytes", bytes.len())),
+        Some(_) => {
+            let start: Vec<String> = bytes.iter().take(8).map(|b| format!("{b:02x}")).collect();
+            let hint = match bytes {
+                [0x1f, 0x8b, ..] => " (gzip)",
+                [b'P', b'K', ..] => " (zip)",
+                [0xd9, ..] => " (a damaged KLR header)",
+                _ => "",
+            };
+            Error::new(Code::F002, "the program is neither BIR-JSON nor KLR")
+                .received(format!("first bytes {}{hint}", start.join(" ")))
+        }
+    };
+    Err(error.at(|p| p.file = Some(name.to_string())))
 }
 
 /// A program ready to be simulated.
@@ -196,7 +251,7 @@ pub fn inside(folders: &[&Path], file: &str) -> Result<PathBuf, String> {
 /// The KLR version the reader and the lowering are written for.
 const VERSION: [u64; 3] = [0, 0, 12];
 
-fn lower(file: File, options: &LowerOptions) -> Result<Loaded, Vec<Error>> {
+fn lower(file: ast::File, options: &LowerOptions) -> Result<Loaded, Vec<Error>> {
     if file.version != VERSION {
         let [a, b, c] = file.version;
         return Err(vec![Error::new(Code::K002, "Wrong KLR version").received(format!("{a}.{b}.{c}"))]);
@@ -232,12 +287,9 @@ fn unreadable(name: &str, e: &std::io::Error) -> Error {
 mod tests {
     use super::*;
 
-    fn kind(bytes: &[u8]) -> Result<Kind> {
-        Source { name: "p".into(), folder: ".".into(), bytes: bytes.to_vec() }.kind()
-    }
-
     #[test]
     fn content_decides() {
+        let kind = |bytes: &[u8]| super::kind(bytes, "p");
         assert_eq!(kind(b" \n{\"version\": 2}").unwrap(), Kind::BirJson);
         assert_eq!(kind(b"\xef\xbb\xbf{}").unwrap(), Kind::BirJson);
         assert_eq!(kind(b"null").unwrap(), Kind::BirJson);

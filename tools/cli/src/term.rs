@@ -1,5 +1,6 @@
 //! Terminal output: colours, errors on stderr, and a stdout that may close early.
 
+use crate::interrupt;
 use birsim_kernels::{Code, Error, Result};
 use clap::ValueEnum;
 use std::io::{IsTerminal, Write};
@@ -92,6 +93,7 @@ fn painted(on: bool, style: Style, text: &str) -> String {
 
 /// Writes to stdout. A reader that has gone away (`| head`) is not an error: the command's outcome stays what it is.
 pub fn print(text: &str) -> Result<()> {
+    let _waiting = interrupt::unattended("while standard output was written");
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {

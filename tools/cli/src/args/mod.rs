@@ -138,7 +138,7 @@ pub enum UnsupportedArg {
 }
 
 /// Arguments of `run`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Run {
     /// BIR-JSON module or KLR file, recognised by content; `-` is standard input. Several modules are the cores of one
     /// program, one file each, as `convert` writes them.

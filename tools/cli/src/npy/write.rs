@@ -1,20 +1,36 @@
 //! Writing `.npy` files.
 
 use super::encode_name;
+use crate::interrupt;
 use birsim_kernels::profile::MetaNames;
 use birsim_kernels::{Code, Dtype, Error, Named, Result};
 use birsim_npy::{header_bytes, native_kind};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// Bytes written between two looks at whether the run should end.
+const PIECE: usize = 8 << 20;
+
 /// Writes a file under a temporary name in its folder, then renames it: readers see the old file or the whole new one.
 ///
 /// A link is followed. Anything other than a regular file (a device, a pipe) is written to and never replaced.
 pub fn write_atomic(path: &Path, parts: &[&[u8]]) -> Result<()> {
-    let attempt = || -> std::io::Result<()> {
-        let write = |out: &mut dyn Write| parts.iter().try_for_each(|part| out.write_all(part));
+    // What is written after the end of the run is all there is to see of it, and is written whole.
+    let over = interrupt::wanted().is_some();
+    let mut ended = None;
+    let mut attempt = || -> std::io::Result<()> {
+        let mut write = |out: &mut dyn Write| {
+            parts.iter().flat_map(|part| part.chunks(PIECE)).try_for_each(|piece| {
+                if !over && piece.len() == PIECE {
+                    ended = interrupt::wanted();
+                    ended.as_ref().map_or(Ok(()), |e| Err(std::io::Error::other(e.what())))?;
+                }
+                out.write_all(piece)
+            })
+        };
         let known = std::fs::metadata(path).ok();
         if known.is_some_and(|m| !m.is_file()) {
+            let _waiting = interrupt::unattended("while a file was written");
             return write(&mut std::fs::OpenOptions::new().write(true).open(path)?);
         }
         let linked = std::fs::canonicalize(path).ok();
@@ -33,8 +49,11 @@ pub fn write_atomic(path: &Path, parts: &[&[u8]]) -> Result<()> {
         temporary.persist(path).map_err(|e| e.error)?;
         Ok(())
     };
-    attempt().map_err(|e| {
-        Error::new(Code::F007, format!("cannot write the file: {e}")).at(|p| p.file = Some(path.display().to_string()))
+    let written = attempt();
+    written.map_err(|e| {
+        let error = ended.map(|e| e.received("while a file was written"));
+        let error = error.unwrap_or_else(|| Error::new(Code::F007, format!("cannot write the file: {e}")));
+        error.at(|p| p.file = Some(path.display().to_string()))
     })
 }
 

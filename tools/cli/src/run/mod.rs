@@ -3,7 +3,6 @@
 mod budget;
 mod fills;
 mod folder;
-mod interrupt;
 mod junit;
 mod outputs;
 mod paths;
@@ -17,7 +16,7 @@ use crate::args::{MemModeArg, OrderArg, ProfileArg, Progress, Run, ScheduleArg, 
 use crate::program::{self, Kind, Loaded, Source};
 use crate::tensors::{Decl, Files, Given, Plan};
 use crate::term::{Term, plain, print};
-use crate::{guard, tensors, usage};
+use crate::{guard, interrupt, tensors, usage};
 use birsim_engine::ir::Module;
 use birsim_engine::ir::spelling::misspelt;
 use birsim_engine::{Check, Cores, IssueOrder, Limits, MemMode, Order, Remark, RunSummary, Simulator};
@@ -36,7 +35,9 @@ use std::time::Instant;
 /// Runs the command: prints, writes outputs and report, returns the exit code.
 pub fn run(args: &Run, term: &Term) -> i32 {
     let mut record = Record::new(args);
-    let outcome = guard(|| execute(args, term, &mut record));
+    let deadline = deadline(args);
+    let _watch = interrupt::Watch::start(deadline, last_words(args, term));
+    let outcome = guard(|| execute(args, term, &mut record, deadline));
     if let Err(e) = &outcome {
         record.fail(e);
         term.error(e);
@@ -54,20 +55,44 @@ pub fn run(args: &Run, term: &Term) -> i32 {
     if record.finished {
         print(&summary::text(&record, args, term)).unwrap_or_else(&mut failed);
     }
-    let texts = [(&args.report, record.json(record.exit_code())), (&args.junit, junit::xml(&record))];
-    for (path, text) in texts {
-        let Some(path) = path else { continue };
+    for (path, text) in reports(args, &record) {
         guard(|| crate::npy::write_atomic(path, &[text.as_bytes()])).unwrap_or_else(&mut failed);
     }
     code
 }
 
-/// Runs the command without a verdict, and returns the error that ends it.
-pub fn attempt(args: &Run, term: &Term) -> Result<()> {
-    execute(args, term, &mut Record::new(args))
+/// The reports that were asked for.
+fn reports<'a>(args: &'a Run, record: &Record) -> impl Iterator<Item = (&'a Path, String)> {
+    let texts = [(&args.report, record.json(record.exit_code())), (&args.junit, junit::xml(record))];
+    texts.into_iter().filter_map(|(path, text)| Some((path.as_deref()?, text)))
 }
 
-fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
+/// What is said and written when the process has to end in the middle of its work.
+fn last_words(args: &Run, term: &Term) -> impl FnOnce(&Error) + Send + 'static {
+    let (args, term) = (args.clone(), *term);
+    move |e| {
+        let mut record = Record::new(&args);
+        record.fail(e);
+        term.error(e);
+        for (path, text) in reports(&args, &record) {
+            // There is nobody left to tell.
+            let _ = crate::npy::write_atomic(path, &[text.as_bytes()]);
+        }
+    }
+}
+
+/// The end of the time, which starts with the command.
+fn deadline(args: &Run) -> Option<Instant> {
+    args.timeout.and_then(|t| Instant::now().checked_add(t))
+}
+
+/// Runs the command without a verdict, and returns the error that ends it.
+pub fn attempt(args: &Run, term: &Term) -> Result<()> {
+    execute(args, term, &mut Record::new(args), deadline(args))
+}
+
+fn execute(args: &Run, term: &Term, record: &mut Record, deadline: Option<Instant>) -> Result<()> {
+    let loading = interrupt::unattended("while the program was loaded");
     let mut paths = Paths::of(args);
     paths.check()?;
     let profile = profile(args)?;
@@ -81,7 +106,7 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     record.engines = usage::engines(&modules);
 
     let counter = Arc::new(AtomicU64::new(0));
-    let mut builder = builder(args, profile.clone(), &counter);
+    let mut builder = builder(args, profile.clone(), deadline, &counter);
     if let Some(dir) = &args.pwp_tables {
         builder = builder.pwp_tables(birsim_kernels::activation::pwp::Tables::load(dir)?);
     }
@@ -101,10 +126,14 @@ fn execute(args: &Run, term: &Term, record: &mut Record) -> Result<()> {
     paths.check()?;
     paths::one_core_per_output(&sim, &modules, &decls)?;
     budget::check(args, &decls, &inputs, &goldens)?;
-    bind(&mut sim, &modules, &decls, &inputs, record)?;
+    {
+        let _reading = interrupt::unattended("while inputs were read");
+        bind(&mut sim, &modules, &decls, &inputs, record)?;
+    }
     let folder = OutputFolder::prepare(&args.out)?;
 
     trace.as_ref().map_or(Ok(()), watch::Trace::open)?;
+    drop(loading);
     let progress = if args.quiet { Progress::Never } else { args.progress };
     let meter = Meter::start(progress, &record.program, Arc::clone(&counter));
     // A panic inside the machine must not cost the statistics.
@@ -212,11 +241,16 @@ fn profile(args: &Run) -> Result<Profile> {
     Ok(profile)
 }
 
-fn builder(args: &Run, profile: Profile, counter: &Arc<AtomicU64>) -> birsim_engine::Builder {
+fn builder(
+    args: &Run,
+    profile: Profile,
+    deadline: Option<Instant>,
+    counter: &Arc<AtomicU64>,
+) -> birsim_engine::Builder {
     let limits = Limits {
         max_memory: args.max_memory,
         max_instructions: args.max_instructions,
-        deadline: args.timeout.and_then(|t| Instant::now().checked_add(t)),
+        deadline,
         progress: Some(Arc::clone(counter)),
         cancel: Some(interrupt::flag()),
         ..Limits::default()

@@ -4,6 +4,7 @@ use super::folder::OutputFolder;
 use super::report::{OutputRecord, Record};
 use crate::args::{Run, ToleranceArgs};
 use crate::golden::{self, Tensor};
+use crate::interrupt;
 use crate::npy::write_tensor;
 use crate::tensors::{self, Decl, Plan, with_npy};
 use birsim_engine::Cores;
@@ -43,6 +44,7 @@ pub fn outputs(
             check_nan(decl, bytes)?;
         }
         let Some(origin) = golden else { continue };
+        let _reading = interrupt::unattended("while goldens were compared");
         let outcome = check(decl, bytes, origin, &tolerance, &args.tolerance)?;
         record.outputs[k].golden = Some(outcome);
     }

@@ -1,8 +1,8 @@
 //! The machine-readable report of a run. Everything outside `stats` is the same for every schedule, thread count and run.
 
-use super::interrupt;
 use crate::args::{ProfileArg, Run, ScheduleArg};
 use crate::golden::Outcome;
+use crate::interrupt;
 use birsim_engine::ir::{Engine, Opcode};
 use birsim_engine::{Cores, Diagnostic, Place, Remark, RunSummary, Severity};
 use birsim_kernels::{Code, Dtype, Error, Named, Profile};

@@ -2,6 +2,7 @@
 
 use super::report::Record;
 use crate::args::Run;
+use crate::interrupt;
 use crate::npy::write_npy;
 use crate::tensors::{Decl, resolve};
 use birsim_engine::{Builder, Cores, TensorMap, TraceRow, TraceSink};
@@ -20,9 +21,23 @@ pub struct Trace {
 }
 
 struct State {
-    file: Option<BufWriter<File>>,
+    file: Option<BufWriter<Announced>>,
     golden: Option<Golden>,
     failed: Option<std::io::Error>,
+}
+
+/// A file whose writes may wait for a reader.
+struct Announced(File);
+
+impl Write for Announced {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let _waiting = interrupt::unattended("while the trace was written");
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// An earlier trace: (instruction, hash of its outputs) per row, and how far it was compared.
@@ -96,7 +111,7 @@ impl Trace {
     pub fn open(&self) -> Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         let file = File::create(path).map_err(|e| unwritable(path, &e))?;
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).file = Some(BufWriter::new(file));
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).file = Some(BufWriter::new(Announced(file)));
         Ok(())
     }
 
