@@ -1,15 +1,20 @@
-//! The engine behind a session. Nothing else of this crate knows how instructions reach a machine.
+//! The engine behind a session: recorded steps become blocks of the engine's own instructions.
 
-use crate::module::{Names, block, storage};
-use crate::op::{Op, Step};
+use crate::op::{Access, Decl, Dynamic, Op, Opnd, Region, Role, Step};
 use crate::source::Source;
-use birsim_engine::ir::{AddressSpace, Arch, Block, Extra, Function, Module, Storage};
-use birsim_engine::{Builder, Cores, Diagnostic, Limits, Simulator, Target};
+use birsim_engine::ir::{ApPair, Expr, ImmValue, IndirectDim, MemoryType, TensorKind, Value};
+use birsim_engine::session::{self, Block, LocationId, LocationSpec, Progress, Register, SourceId, View};
+use birsim_engine::world::expr::Ex;
+use birsim_engine::world::{FieldValue, VectorSpec};
+use birsim_engine::{Builder, Diagnostic, Limits, Session, Simulator, Target};
 use birsim_kernels::profile::Guard;
-use birsim_kernels::{Code, Error, Profile, Result};
-use std::collections::HashMap;
+use birsim_kernels::{Dtype, Error, Profile, Result};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// Partitions of the memories on chip.
+const PARTITIONS: i64 = 128;
 
 /// What a session runs for.
 #[derive(Clone)]
@@ -34,11 +39,8 @@ impl Settings {
         // A kernel reads and writes whole PSUM tiles; banks only bind single matmuls, which the front end checks.
         profile.psum_multibank = Guard::Allow;
         let limits = Limits { cancel: Some(self.cancel.clone()), ..Limits::default() };
-        let mut b = Simulator::builder()
-            .target(self.target)
-            .profile(profile)
-            .limits(limits)
-            .order(birsim_engine::Order::Program);
+        let mut b =
+            Simulator::builder().target(self.target).profile(profile).limits(limits).fill(birsim_engine::Fill::NanOrFour);
         if let Some(n) = self.threads {
             b = b.threads(n);
         }
@@ -47,193 +49,203 @@ impl Settings {
         }
         b
     }
-
-    fn arch(&self) -> Arch {
-        self.target.arch()
-    }
 }
 
 /// An engine that grows by blocks.
 pub struct Backend {
-    settings: Settings,
-    machine: Machine,
-    /// Names of the locations.
-    names: Names,
-    blocks: usize,
-    remarks: Vec<Diagnostic>,
+    several: bool,
+    session: Session,
+    block: Block,
+    /// Source lines of the engine by number of the front end.
+    lines: Vec<SourceId>,
+    pairs: Vec<ApPair>,
 }
 
-enum Machine {
-    /// One core, running.
-    One(Box<Simulator>),
-    /// Several cores: collected, run at the end.
-    Several { pieces: Vec<Pieces>, bound: HashMap<u32, Vec<u8>>, done: Option<Box<Cores>> },
-}
-
-/// The collected program of one core.
-#[derive(Default)]
-struct Pieces {
-    storages: Vec<Storage>,
-    blocks: Vec<Block>,
-}
-
-fn module(arch: Arch, storages: Vec<Storage>, blocks: Vec<Block>) -> Module {
-    let mut m = Module::new(Some(arch));
-    m.functions.push(Function {
-        name: "main".into(),
-        attributes: Extra::new(),
-        allocations: storages,
-        blocks,
-        arguments: Vec::new(),
-        extra: Extra::new(),
-    });
-    m
-}
+/// Looks a source line up.
+pub type Lines<'a> = &'a dyn Fn(u32) -> Option<Source>;
 
 impl Backend {
     /// A machine without a program.
     pub fn new(settings: &Settings) -> Result<Backend> {
-        let machine = match settings.cores {
-            1 => {
-                let mut sim = settings.builder().build()?;
-                sim.load(&module(settings.arch(), Vec::new(), Vec::new()))?;
-                Machine::One(Box::new(sim))
-            }
-            n => Machine::Several {
-                pieces: (0..n).map(|_| Pieces::default()).collect(),
-                bound: HashMap::new(),
-                done: None,
-            },
-        };
-        Ok(Backend { settings: settings.clone(), machine, names: Names::default(), blocks: 0, remarks: Vec::new() })
+        let session = Session::with(settings.builder(), settings.target, settings.cores)?;
+        let several = settings.cores > 1;
+        Ok(Backend { several, session, block: Block::new(), lines: Vec::new(), pairs: Vec::new() })
     }
 
     /// Appends to a core and runs it as far as it goes.
-    pub fn run(&mut self, core: u32, steps: Vec<Step>, sources: &dyn Fn(u32) -> Option<Source>) -> Result<()> {
-        let mut storages = Vec::new();
-        let mut ops: Vec<Op> = Vec::new();
-        let mut released = Vec::new();
+    pub fn run(&mut self, core: u32, steps: &[Step], lines: Lines) -> Result<Progress> {
+        let mut block = std::mem::take(&mut self.block);
+        block.clear();
         for step in steps {
             match step {
-                Step::Declare(d) => storages.push(storage(&d, &mut self.names, self.settings.cores > 1)),
-                Step::Register(id) => storages.push(self.names.register(id)),
-                Step::Op(op) => ops.push(op),
-                Step::Release(loc) => released.push(loc),
+                Step::Declare(d) if d.region.on_chip() && d.shape[0] > PARTITIONS => {}
+                Step::Declare(d) => block.declare(at(core, d.loc), self.spec(d)),
+                Step::Op(op) => self.instruction(&mut block, core, op, lines),
+                Step::Release(loc) => block.release(at(core, *loc)),
+                Step::Register(_) => {}
             }
         }
-        self.blocks += 1;
-        let made = block(&format!("Block{}", self.blocks), &ops, &self.names, sources);
-        match &mut self.machine {
-            Machine::One(sim) => {
-                sim.append_block(&storages, &made)?;
-                sim.run()?;
-                for loc in released {
-                    sim.release(self.names.of(loc))?;
-                }
-            }
-            Machine::Several { pieces, .. } => {
-                let p = &mut pieces[core as usize];
-                p.storages.extend(storages);
-                p.blocks.push(made);
-            }
-        }
-        Ok(())
+        let outcome = self.session.append(core, &block);
+        self.block = block;
+        outcome?;
+        self.session.run(core)
     }
 
-    /// Runs what waits for all cores.
-    pub fn finish(&mut self) -> Result<()> {
-        match &mut self.machine {
-            Machine::One(sim) => {
-                if let Some(s) = sim.summary() {
-                    self.remarks = s.diagnostics;
-                }
-            }
-            Machine::Several { pieces, bound, done } => {
-                if done.is_some() {
-                    return Ok(());
-                }
-                let arch = self.settings.target.arch();
-                let modules: Vec<Module> = pieces
-                    .iter_mut()
-                    .map(|p| {
-                        let p = std::mem::take(p);
-                        module(arch, p.storages, p.blocks)
-                    })
-                    .collect();
-                let mut cores = Cores::load(&self.settings.builder(), &modules)?;
-                for (loc, bytes) in bound.drain() {
-                    cores.bind(self.names.of(loc), &bytes)?;
-                }
-                let summaries = cores.run()?;
-                self.remarks = summaries.into_iter().flat_map(|s| s.diagnostics).collect();
-                *done = Some(Box::new(cores));
+    fn spec(&self, d: &Decl) -> LocationSpec {
+        let memory = match d.region {
+            Region::Sbuf => MemoryType::Sb,
+            Region::Psum => MemoryType::Psum,
+            _ => MemoryType::Dram,
+        };
+        let shape: SmallVec<[u64; 5]> = d.shape.iter().map(|n| n.unsigned_abs()).collect();
+        // What a kernel does to its arguments is its business: none of them is an input that must not change.
+        let spec = LocationSpec::new(&d.name, memory, d.dtype, &shape).kind(TensorKind::Internal);
+        match self.several && (d.region == Region::SharedHbm || d.role == Role::Input) {
+            true => spec.share(&d.name),
+            false => spec,
+        }
+    }
+
+    fn line(&mut self, id: u32, lines: Lines) -> SourceId {
+        let at = id as usize;
+        while self.lines.len() <= at {
+            let next = self.lines.len() as u32;
+            let known = lines(next);
+            let id = match known {
+                Some(s) => self.session.sources().add(s.file, s.line),
+                None => SourceId(u32::MAX),
+            };
+            self.lines.push(id);
+        }
+        self.lines[at]
+    }
+
+    fn instruction(&mut self, block: &mut Block, core: u32, op: &Op, lines: Lines) {
+        let line = self.line(op.source, lines);
+        let mut adding = block.instr(op.opcode, op.engine, line);
+        if op.auto {
+            adding = adding.auto_accumulate();
+        }
+        let mut vectors: SmallVec<[&Access; 1]> = SmallVec::new();
+        for (role, list) in [(session::Role::In, op.ins.as_slice()), (session::Role::Out, op.outs.as_slice())] {
+            for o in list {
+                adding = match o {
+                    Opnd::Access(a) => {
+                        let dynamic = a.dynamic.as_deref().map(|d| match d {
+                            Dynamic::Scalar(terms) => session::Dynamic { scalar: Some(sum(terms)), vector: None },
+                            Dynamic::Vector { index, coef, rows } => {
+                                vectors.push(index);
+                                let vector = VectorSpec {
+                                    arg: vectors.len() as u32 - 1,
+                                    dim: IndirectDim::W,
+                                    max_index: Some(rows.unsigned_abs()),
+                                    coefficient: Some(*coef),
+                                };
+                                session::Dynamic { scalar: None, vector: Some(vector) }
+                            }
+                        });
+                        let first = match a.dynamic.as_deref() {
+                            Some(Dynamic::Vector { coef, .. }) => Some(*coef),
+                            _ => None,
+                        };
+                        let view = view(&mut self.pairs, core, a, first);
+                        adding.view(role, View { dynamic, ..view })
+                    }
+                    Opnd::Float(x) => adding.imm(Dtype::Float32, ImmValue::Float(f64::from(*x))),
+                    Opnd::Int(n, dtype) => adding.imm(*dtype, ImmValue::Int(i128::from(*n))),
+                    Opnd::Reg(id) => adding.register(role, register(*id)),
+                };
             }
         }
-        Ok(())
+        for index in vectors {
+            let view = view(&mut self.pairs, core, index, None);
+            adding = adding.view(session::Role::Index, view);
+        }
+        for (k, value) in &op.fields {
+            adding = adding.field(*k, field(value));
+        }
+    }
+
+    /// Runs all cores to their ends.
+    pub fn finish(&mut self) -> Result<()> {
+        self.session.run_all()
     }
 
     /// Writes a whole location, after it was declared.
-    pub fn bind(&mut self, loc: u32, bytes: &[u8]) -> Result<()> {
-        match &mut self.machine {
-            Machine::One(sim) => sim.bind(self.names.of(loc), bytes),
-            Machine::Several { bound, .. } => {
-                bound.insert(loc, bytes.to_vec());
-                Ok(())
-            }
-        }
+    pub fn bind(&mut self, core: u32, loc: u32, bytes: &[u8]) -> Result<()> {
+        self.session.bind(at(core, loc), bytes)
     }
 
     /// The bytes of a location.
-    pub fn read(&mut self, _core: u32, loc: u32) -> Result<Vec<u8>> {
-        match &mut self.machine {
-            Machine::One(sim) => sim.output(self.names.of(loc)),
-            Machine::Several { done: Some(cores), .. } => cores.output(self.names.of(loc)),
-            Machine::Several { .. } => {
-                Err(Error::new(Code::U002, "a value cannot be observed before the kernel ends when several cores run")
-                    .advice("run the kernel with one core, or return the tensor"))
-            }
-        }
+    pub fn read(&mut self, core: u32, loc: u32) -> Result<Vec<u8>> {
+        self.session.read(at(core, loc))
+    }
+
+    /// The value of a register.
+    pub fn register(&mut self, core: u32, id: u32) -> Result<i64> {
+        self.session.register(core, register(id))
     }
 
     /// Remarks about the run.
-    pub fn remarks(&self) -> &[Diagnostic] {
-        &self.remarks
+    pub fn remarks(&mut self) -> Vec<Diagnostic> {
+        self.session.report().cores.into_iter().flat_map(|c| c.diagnostics).collect()
     }
 
-    /// Whether nothing wrote a location.
-    pub fn unwritten(&mut self, loc: u32) -> Result<bool> {
-        let name = self.names.of(loc);
-        match &mut self.machine {
-            Machine::One(sim) => Ok(sim.written_by(name)?.is_none()),
-            Machine::Several { done: Some(cores), .. } => Ok(cores.written_by(name)?.is_none()),
-            Machine::Several { .. } => Ok(true),
-        }
+    /// Executed instructions.
+    pub fn instructions(&mut self) -> u64 {
+        self.session.report().cores.iter().map(|c| c.stats.instructions).sum()
     }
 }
 
-/// The modules of streams that were traced as a whole, one per core.
-pub fn modules(settings: &Settings, streams: Vec<Vec<Step>>, sources: &dyn Fn(u32) -> Option<Source>) -> Vec<Module> {
-    let mut names = Names::default();
-    let several = streams.len() > 1;
-    let mut out = Vec::new();
-    for steps in streams {
-        let mut storages = Vec::new();
-        let mut ops = Vec::new();
-        for step in steps {
-            match step {
-                Step::Declare(d) => storages.push(storage(&d, &mut names, several)),
-                Step::Register(id) => storages.push(names.register(id)),
-                Step::Op(op) => ops.push(op),
-                Step::Release(_) => {}
-            }
-        }
-        let made = block("Block1", &ops, &names, sources);
-        out.push(module(settings.target.arch(), storages, vec![made]));
-    }
-    out
+fn at(core: u32, number: u32) -> LocationId {
+    LocationId { core, number }
 }
 
-/// Address space of a location.
-pub fn space(shared: bool) -> AddressSpace {
-    if shared { AddressSpace::Shared } else { AddressSpace::Local }
+fn register(number: u32) -> Register {
+    Register { number, dtype: Dtype::Int32 }
+}
+
+fn sum(terms: &[(u32, i64)]) -> Ex {
+    match terms {
+        [(reg, 1)] => register(*reg).value(),
+        many => Ex::Lin(many.iter().map(|(reg, coef)| (register(*reg).value(), *coef)).collect(), 0),
+    }
+}
+
+/// The view of an access; `first` replaces the step of the outermost pair.
+fn view<'a>(pairs: &'a mut Vec<ApPair>, core: u32, a: &Access, first: Option<i64>) -> View<'a> {
+    pairs.clear();
+    pairs.extend(a.dims.iter().map(|(step, num)| ApPair { step: *step, num: *num }));
+    if let (Some(step), Some(pair)) = (first, pairs.first_mut()) {
+        pair.step = step;
+    }
+    View::new(at(core, a.loc), a.dtype, a.offset, pairs)
+}
+
+fn field(v: &Value) -> FieldValue {
+    match v {
+        Value::Bool(b) => FieldValue::Int(i64::from(*b)),
+        Value::Int(n) => FieldValue::Int(*n),
+        Value::Enum(o) => FieldValue::Int(i64::from(*o)),
+        Value::Float(x) => FieldValue::Float(*x),
+        Value::Expr(e) => FieldValue::Ex(expr(e)),
+        Value::Ints(list) => FieldValue::Exs(list.iter().map(expr).collect()),
+        other => FieldValue::Cold(Box::new(other.clone())),
+    }
+}
+
+/// Expressions of the front end are constants and registers.
+fn expr(e: &Expr) -> Ex {
+    match e {
+        Expr::Register(name) => match crate::module::register_number(name) {
+            Some(id) => register(id).value(),
+            None => Ex::C(0),
+        },
+        other => Ex::C(other.as_const().unwrap_or(0)),
+    }
+}
+
+/// What an error says when a value is asked for while cores wait for each other.
+pub fn stuck(core: u32, text: &str) -> Error {
+    Error::new(birsim_kernels::Code::S003, format!("no core can go on: core {core} {text}"))
 }

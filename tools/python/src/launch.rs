@@ -1,6 +1,7 @@
 //! A launch: its session, the cores it traces, its inputs and its results.
 
-use crate::backend::{self, Settings};
+use crate::backend::Settings;
+use crate::module;
 use crate::dtype::Dt;
 use crate::errors::fault;
 use crate::op::{Region, Role};
@@ -51,8 +52,7 @@ impl Launch {
             profile.set(field, value).map_err(|e| fault(py, &e, None))?;
         }
         let settings = Settings { target, cores, threads, profile, seed, cancel: Arc::new(AtomicBool::new(false)) };
-        let session = Session::new(settings, eager, whole, grid).map_err(|e| fault(py, &e, None))?;
-        Ok(Launch { session: Arc::new(session) })
+        Ok(Launch { session: Arc::new(Session::new(settings, eager, whole, grid)) })
     }
 
     /// Makes calls of this thread append to a core.
@@ -79,9 +79,9 @@ impl Launch {
         let storage =
             self.session.declare(0, name, shape.into_iter().collect(), dt.bir(), region(buffer)?, Role::Input);
         if !self.session.whole {
-            self.session.flush(py, 0)?;
+            self.session.flush_all(py)?;
             let (loc, data) = (storage.loc, data.to_vec());
-            self.session.with_engine(py, move |engine, _| engine.bind(loc, &data))?;
+            self.session.with_engine(py, move |engine| engine.bind(0, loc, &data))?;
         }
         Ok(NkiTensor::whole(storage, dt))
     }
@@ -110,22 +110,30 @@ impl Launch {
     /// The bytes of a tensor's storage.
     fn read<'py>(&self, py: Python<'py>, t: &NkiTensor) -> PyResult<Bound<'py, PyBytes>> {
         let (core, loc) = (t.storage.core, t.storage.loc);
-        let data = self.session.with_engine(py, move |engine, _| engine.read(core, loc))?;
+        let data = self.session.with_engine(py, move |engine| engine.read(core, loc))?;
         Ok(PyBytes::new(py, &data))
+    }
+
+    /// Lets the cores of this launch go on in turns: `baton(core)` is called when a core waits for another one.
+    fn set_baton(&self, baton: Option<Py<PyAny>>) {
+        self.session.set_baton(baton);
+    }
+
+    /// Executed instructions.
+    fn instructions(&self, py: Python<'_>) -> PyResult<u64> {
+        self.session.with_engine(py, |engine| Ok(engine.instructions()))
     }
 
     /// Remarks of the run as text.
     fn remarks(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.session.with_engine(py, |engine, _| {
-            Ok(engine.remarks().iter().map(|d| format!("{}: {}", d.code, d.message)).collect())
-        })
+        self.session.with_engine(py, |engine| Ok(engine.remarks().iter().map(|d| d.to_string()).collect()))
     }
 
     /// The programs of the cores as BIR-JSON.
     fn modules(&self) -> Vec<String> {
         let streams = self.session.take();
         let place = |id| self.session.place(id);
-        backend::modules(&self.session.settings, streams, &place).iter().map(format::write).collect()
+        module::modules(&self.session.settings, streams, &place).iter().map(format::write).collect()
     }
 }
 
@@ -156,9 +164,9 @@ pub fn constant(
     let storage =
         session.declare(core, name, shape.into_iter().collect(), dt.bir(), Region::PrivateHbm, Role::Internal);
     if !session.whole {
-        session.flush(py, core)?;
+        session.flush_all(py)?;
         let (loc, data) = (storage.loc, data.to_vec());
-        session.with_engine(py, move |engine, _| engine.bind(loc, &data))?;
+        session.with_engine(py, move |engine| engine.bind(core, loc, &data))?;
     }
     Ok(NkiTensor::whole(storage, dt))
 }

@@ -14,6 +14,7 @@ mod register;
 mod source;
 mod tensor;
 mod trace;
+mod worker;
 mod x4;
 
 use pyo3::prelude::*;

@@ -1,30 +1,30 @@
 //! Recorded instructions and tensors as records of a BIR module.
 
-use crate::backend::space;
-use crate::op::{Access, Decl, Dynamic, Op, Opnd, Region, Role};
+use crate::backend::Settings;
+use crate::op::{Access, Decl, Dynamic, Op, Opnd, Region, Role, Step};
 use crate::source::Source;
 use birsim_engine::ir::{
-    ApPair, Block, DynamicAp, Engine, Expr, Extra, ImmValue, IndirectDim, Instruction, Location, LocationSet,
-    MemoryType, Operand, PhysicalAp, RegisterDecl, SourceLocation, Storage, TensorKind,
+    AddressSpace, ApPair, Block, DynamicAp, Engine, Expr, Extra, Function, ImmValue, IndirectDim, Instruction, Location, LocationSet,
+    MemoryType, Module, Operand, PhysicalAp, RegisterDecl, SourceLocation, Storage, TensorKind,
 };
 use birsim_kernels::Dtype;
 use std::collections::HashMap;
 
 /// Names of locations, by their number.
 #[derive(Default)]
-pub struct Names {
+struct Names {
     locations: HashMap<u32, String>,
     instructions: std::cell::Cell<u64>,
 }
 
 impl Names {
     /// The name of a location.
-    pub fn of(&self, loc: u32) -> &str {
+    fn of(&self, loc: u32) -> &str {
         self.locations.get(&loc).map_or("", String::as_str)
     }
 
     /// Declares a register.
-    pub fn register(&mut self, id: u32) -> Storage {
+    fn register(&mut self, id: u32) -> Storage {
         Storage::Register(RegisterDecl {
             name: register_name(id),
             num_physical_regs: 1,
@@ -46,8 +46,47 @@ fn register_name(id: u32) -> String {
     format!("reg{id}")
 }
 
+/// The number of a register's name.
+pub fn register_number(name: &str) -> Option<u32> {
+    name.strip_prefix("reg")?.parse().ok()
+}
+
+/// The modules of streams that were traced as a whole, one per core.
+pub fn modules(settings: &Settings, streams: Vec<Vec<Step>>, sources: &dyn Fn(u32) -> Option<Source>) -> Vec<Module> {
+    let mut names = Names::default();
+    let several = streams.len() > 1;
+    let mut out = Vec::new();
+    for steps in streams {
+        let mut storages = Vec::new();
+        let mut ops = Vec::new();
+        for step in steps {
+            match step {
+                Step::Declare(d) => storages.push(storage(&d, &mut names, several)),
+                Step::Register(id) => storages.push(names.register(id)),
+                Step::Op(op) => ops.push(op),
+                Step::Release(_) => {}
+            }
+        }
+        let mut m = Module::new(Some(settings.target.arch()));
+        m.functions.push(Function {
+            name: "main".into(),
+            attributes: Extra::new(),
+            allocations: storages,
+            blocks: vec![block("Block1", &ops, &names, sources)],
+            arguments: Vec::new(),
+            extra: Extra::new(),
+        });
+        out.push(m);
+    }
+    out
+}
+
+fn space(shared: bool) -> AddressSpace {
+    if shared { AddressSpace::Shared } else { AddressSpace::Local }
+}
+
 /// The record of a tensor.
-pub fn storage(d: &Decl, names: &mut Names, several: bool) -> Storage {
+fn storage(d: &Decl, names: &mut Names, several: bool) -> Storage {
     names.locations.insert(d.loc, d.name.clone());
     let size = d.dtype.size() as u64;
     let count = |dims: &[i64]| dims.iter().map(|n| n.unsigned_abs()).product::<u64>();
@@ -94,7 +133,7 @@ pub fn storage(d: &Decl, names: &mut Names, several: bool) -> Storage {
 }
 
 /// A block of instructions.
-pub fn block(name: &str, ops: &[Op], names: &Names, sources: &dyn Fn(u32) -> Option<Source>) -> Block {
+fn block(name: &str, ops: &[Op], names: &Names, sources: &dyn Fn(u32) -> Option<Source>) -> Block {
     let instructions = ops.iter().map(|op| instruction(op, names, sources)).collect();
     Block { name: name.to_owned(), arguments: Vec::new(), instructions, extra: Extra::new() }
 }

@@ -68,6 +68,8 @@ pub struct Op {
     pub source: u32,
     /// Label that the author gave.
     pub name: Option<Box<str>>,
+    /// A matmul whose first write of an element copies and whose later ones add.
+    pub auto: bool,
     /// Body of a loop.
     pub body: Vec<Op>,
 }
@@ -83,6 +85,7 @@ impl Op {
             fields: SmallVec::new(),
             source: 0,
             name: None,
+            auto: false,
             body: Vec::new(),
         }
     }

@@ -1,10 +1,12 @@
 //! A session: the streams of its cores, the names and places they refer to, and when they are handed to the engine.
 
-use crate::backend::{Backend, Settings};
+use crate::backend::{Backend, Settings, stuck};
 use crate::errors;
 use crate::op::{Decl, Op, Region, Role, Step};
 use crate::source::{Source, Sources};
 use crate::tensor::Storage;
+use crate::worker::{Failure, Worker};
+use birsim_engine::session::Progress;
 use birsim_kernels::{Dtype, Error};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -54,8 +56,11 @@ pub struct Session {
     /// The kernel was launched with a number of programs.
     pub grid: bool,
     state: Mutex<State>,
-    engine: Mutex<Backend>,
-    sources: Mutex<Sources>,
+    /// Started with the first block.
+    engine: Mutex<Option<Arc<Worker>>>,
+    sources: Arc<Mutex<Sources>>,
+    /// Python callable that lets the other core go on; it says whether that one got any further.
+    baton: Mutex<Option<Py<PyAny>>>,
     registers: AtomicU32,
     /// An error left a kernel or the engine: what is pending is thrown away.
     dead: AtomicBool,
@@ -90,10 +95,9 @@ fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Session {
     /// A session without tensors.
-    pub fn new(settings: Settings, eager: bool, whole: bool, grid: bool) -> Result<Session, Error> {
+    pub fn new(settings: Settings, eager: bool, whole: bool, grid: bool) -> Session {
         let cores = settings.cores as usize;
-        let engine = Backend::new(&settings)?;
-        Ok(Session {
+        Session {
             settings,
             eager,
             whole,
@@ -104,11 +108,12 @@ impl Session {
                 shared: HashMap::new(),
                 storages: 0,
             }),
-            engine: Mutex::new(engine),
-            sources: Mutex::new(Sources::default()),
+            engine: Mutex::new(None),
+            sources: Arc::default(),
+            baton: Mutex::new(None),
             registers: AtomicU32::new(0),
             dead: AtomicBool::new(false),
-        })
+        }
     }
 
     /// Number of the place that Python is at.
@@ -225,44 +230,89 @@ impl Session {
         !lock(&self.state).streams[core as usize].bodies.is_empty()
     }
 
-    /// Runs everything that is pending on a core.
-    pub fn flush(&self, py: Python<'_>, core: u32) -> PyResult<()> {
-        let steps = {
-            let mut state = lock(&self.state);
-            let stream = &mut state.streams[core as usize];
-            stream.ops = 0;
-            stream.dropped = 0;
-            std::mem::take(&mut stream.steps)
-        };
+    fn pending(&self, core: u32) -> Vec<Step> {
+        let mut state = lock(&self.state);
+        let stream = &mut state.streams[core as usize];
+        stream.ops = 0;
+        stream.dropped = 0;
+        std::mem::take(&mut stream.steps)
+    }
+
+    /// Hands what is pending on a core to the engine; waits for it when every call is to run at once.
+    fn flush(&self, py: Python<'_>, core: u32) -> PyResult<()> {
+        let steps = self.pending(core);
         if self.dead.load(Ordering::Relaxed) || steps.is_empty() {
             return Ok(());
         }
-        self.with_engine(py, move |engine, sources| engine.run(core, steps, sources))
+        let worker = self.worker(py)?;
+        let outcome = if self.eager { worker.run(py, core, steps).map(|_| ()) } else { worker.post(py, core, steps) };
+        outcome.map_err(|e| self.failure(py, e))
+    }
+
+    /// Runs everything that was called on a core before, letting the other core go on where they wait for each other.
+    pub fn catch_up(&self, py: Python<'_>, core: u32) -> PyResult<()> {
+        loop {
+            let steps = self.pending(core);
+            if self.dead.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let progress = self.worker(py)?.run(py, core, steps).map_err(|e| self.failure(py, e))?;
+            let Progress::Blocked(text) = progress else { return Ok(()) };
+            let baton = lock(&self.baton).as_ref().map(|b| b.clone_ref(py));
+            let went_on = match baton {
+                Some(b) => b.call1(py, (core,))?.extract::<bool>(py)?,
+                None => false,
+            };
+            if !went_on {
+                return Err(self.failure(py, Failure::Engine(stuck(core, &text))));
+            }
+        }
+    }
+
+    /// Sets what lets the other core go on.
+    pub fn set_baton(&self, baton: Option<Py<PyAny>>) {
+        let before = std::mem::replace(&mut *lock(&self.baton), baton);
+        drop(before);
+    }
+
+    /// Hands over what is pending on every core.
+    pub fn flush_all(&self, py: Python<'_>) -> PyResult<()> {
+        (0..self.settings.cores).try_for_each(|core| self.flush(py, core))
     }
 
     /// Runs all cores to their ends.
     pub fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        for core in 0..self.settings.cores {
-            self.flush(py, core)?;
-        }
-        self.with_engine(py, |engine, _| engine.finish())
+        self.flush_all(py)?;
+        self.with_engine(py, Backend::finish)
     }
 
-    /// Calls `f` on the engine with the GIL released.
-    pub fn with_engine<T: Send>(
+    fn worker(&self, py: Python<'_>) -> PyResult<Arc<Worker>> {
+        let mut slot = lock(&self.engine);
+        if let Some(w) = &*slot {
+            return Ok(w.clone());
+        }
+        let made = Worker::start(&self.settings, self.sources.clone()).map_err(|e| errors::fault(py, &e, None))?;
+        Ok(slot.insert(Arc::new(made)).clone())
+    }
+
+    fn failure(&self, py: Python<'_>, e: Failure) -> PyErr {
+        self.kill();
+        match e {
+            Failure::Signal(e) => e,
+            Failure::Engine(e) => {
+                let source = e.place().source.as_deref().and_then(|s| lock(&self.sources).find(s));
+                errors::fault(py, &e, source.map(|s| (s.file, s.line, s.function)))
+            }
+        }
+    }
+
+    /// Calls `f` on the engine once what was handed over before has run. The GIL is free meanwhile.
+    pub fn with_engine<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        f: impl FnOnce(&mut Backend, &dyn Fn(u32) -> Option<Source>) -> Result<T, Error> + Send,
+        f: impl FnOnce(&mut Backend) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<T> {
-        let outcome = py.detach(|| {
-            let mut engine = lock(&self.engine);
-            f(&mut engine, &|id| self.place(id))
-        });
-        outcome.map_err(|e| {
-            self.kill();
-            let source = e.place().source.as_deref().and_then(|s| lock(&self.sources).find(s));
-            errors::fault(py, &e, source.map(|s| (s.file, s.line, s.function)))
-        })
+        self.worker(py)?.call(py, f).map_err(|e| self.failure(py, e))
     }
 
     /// Throws away what is pending: an exception left the kernel.
