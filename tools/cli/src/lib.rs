@@ -6,11 +6,11 @@ mod golden;
 mod interrupt;
 mod klr_sim;
 pub mod npy;
-mod program;
+pub mod program;
 mod run;
-mod tensors;
+pub mod tensors;
 mod term;
-mod usage;
+pub mod usage;
 
 use args::{Cli, Command};
 use birsim_kernels::{Code, Error, Result};

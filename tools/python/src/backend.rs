@@ -38,9 +38,14 @@ impl Settings {
         let mut profile = self.profile.clone();
         // A kernel reads and writes whole PSUM tiles; banks only bind single matmuls, which the front end checks.
         profile.psum_multibank = Guard::Allow;
+        // The language has remainders, which it computes in simulations only.
+        profile.float_mod = true;
         let limits = Limits { cancel: Some(self.cancel.clone()), ..Limits::default() };
-        let mut b =
-            Simulator::builder().target(self.target).profile(profile).limits(limits).fill(birsim_engine::Fill::NanOrFour);
+        let mut b = Simulator::builder()
+            .target(self.target)
+            .profile(profile)
+            .limits(limits)
+            .fill(birsim_engine::Fill::NanOrFour);
         if let Some(n) = self.threads {
             b = b.threads(n);
         }

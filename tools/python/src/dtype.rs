@@ -61,6 +61,12 @@ impl Dt {
         find(name).or_else(|| ALIASES.iter().find(|(k, _)| *k == name).and_then(|(_, n)| find(n)))
     }
 
+    /// The first type that is stored as a BIR type.
+    pub fn of_bir(dtype: Dtype) -> Dt {
+        let at = NAMES.iter().position(|(name, d)| *d == dtype && *name != "bool");
+        Dt(at.unwrap_or(1) as u8)
+    }
+
     /// The BIR type.
     pub fn bir(self) -> Dtype {
         NAMES[self.0 as usize].1

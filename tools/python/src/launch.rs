@@ -1,9 +1,9 @@
 //! A launch: its session, the cores it traces, its inputs and its results.
 
 use crate::backend::Settings;
-use crate::module;
 use crate::dtype::Dt;
 use crate::errors::fault;
+use crate::module;
 use crate::op::{Region, Role};
 use crate::tensor::NkiTensor;
 use crate::trace::{self, Session};
@@ -119,6 +119,11 @@ impl Launch {
         self.session.set_baton(baton);
     }
 
+    /// Registers and tensors made so far.
+    fn traced(&self) -> u64 {
+        self.session.made()
+    }
+
     /// Executed instructions.
     fn instructions(&self, py: Python<'_>) -> PyResult<u64> {
         self.session.with_engine(py, |engine| Ok(engine.instructions()))
@@ -175,4 +180,10 @@ pub fn constant(
 #[pyfunction]
 pub fn tracing() -> Option<(String, u32, u32, bool)> {
     trace::current().map(|(s, core)| (s.settings.target.to_string(), s.settings.cores, core, s.grid))
+}
+
+/// A whole program is traced: values are not known.
+#[pyfunction]
+pub fn whole() -> bool {
+    trace::current().is_some_and(|(s, _)| s.whole)
 }

@@ -4,8 +4,8 @@ use crate::backend::Settings;
 use crate::op::{Access, Decl, Dynamic, Op, Opnd, Region, Role, Step};
 use crate::source::Source;
 use birsim_engine::ir::{
-    AddressSpace, ApPair, Block, DynamicAp, Engine, Expr, Extra, Function, ImmValue, IndirectDim, Instruction, Location, LocationSet,
-    MemoryType, Module, Operand, PhysicalAp, RegisterDecl, SourceLocation, Storage, TensorKind,
+    AddressSpace, ApPair, Block, DynamicAp, Engine, Expr, Extra, Function, ImmValue, IndirectDim, Instruction,
+    Location, LocationSet, MemoryType, Module, Operand, PhysicalAp, RegisterDecl, SourceLocation, Storage, TensorKind,
 };
 use birsim_kernels::Dtype;
 use std::collections::HashMap;

@@ -32,6 +32,10 @@ pub struct Stream {
     dropped: u64,
     /// Bodies of loops that are being traced, innermost last.
     bodies: Vec<Vec<Op>>,
+    /// Identity matrices by type.
+    identities: Vec<(Dtype, Arc<Storage>)>,
+    /// Barriers so far.
+    barriers: i64,
     /// Shared tensors that this core has asked for, by key.
     asked: HashMap<SharedKey, usize>,
 }
@@ -215,6 +219,26 @@ impl Session {
         if full && !self.whole { self.flush(py, core) } else { Ok(()) }
     }
 
+    /// The identity matrix of a type, when the core has one.
+    pub fn identity(&self, core: u32, dtype: Dtype) -> Option<Arc<Storage>> {
+        let state = lock(&self.state);
+        let found = state.streams[core as usize].identities.iter().find(|(d, _)| *d == dtype);
+        found.map(|(_, storage)| storage.clone())
+    }
+
+    /// Remembers an identity matrix.
+    pub fn keep_identity(&self, core: u32, dtype: Dtype, storage: Arc<Storage>) {
+        lock(&self.state).streams[core as usize].identities.push((dtype, storage));
+    }
+
+    /// Number of the next barrier of a core, from 1.
+    pub fn next_barrier(&self, core: u32) -> i64 {
+        let mut state = lock(&self.state);
+        let stream = &mut state.streams[core as usize];
+        stream.barriers += 1;
+        stream.barriers
+    }
+
     /// Instructions that go into the body of a loop until [`Session::close`].
     pub fn open(&self, core: u32) {
         lock(&self.state).streams[core as usize].bodies.push(Vec::new());
@@ -249,15 +273,25 @@ impl Session {
         outcome.map_err(|e| self.failure(py, e))
     }
 
-    /// Runs everything that was called on a core before, letting the other core go on where they wait for each other.
+    /// Runs everything that was called on a core before. Where it waits for another core, that one runs what it has, and
+    /// then its tracing goes on.
     pub fn catch_up(&self, py: Python<'_>, core: u32) -> PyResult<()> {
+        let worker = self.worker(py)?;
+        let run = |core: u32| worker.run(py, core, self.pending(core)).map_err(|e| self.failure(py, e));
+        if self.dead.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let mut before = None;
         loop {
-            let steps = self.pending(core);
-            if self.dead.load(Ordering::Relaxed) {
-                return Ok(());
+            let Progress::Blocked(text) = run(core)? else { return Ok(()) };
+            for other in (0..self.settings.cores).filter(|c| *c != core) {
+                run(other)?;
             }
-            let progress = self.worker(py)?.run(py, core, steps).map_err(|e| self.failure(py, e))?;
-            let Progress::Blocked(text) = progress else { return Ok(()) };
+            let ran = Some(self.with_engine(py, |engine| Ok(engine.instructions()))?);
+            if ran != before {
+                before = ran;
+                continue;
+            }
             let baton = lock(&self.baton).as_ref().map(|b| b.clone_ref(py));
             let went_on = match baton {
                 Some(b) => b.call1(py, (core,))?.extract::<bool>(py)?,
@@ -278,6 +312,11 @@ impl Session {
     /// Hands over what is pending on every core.
     pub fn flush_all(&self, py: Python<'_>) -> PyResult<()> {
         (0..self.settings.cores).try_for_each(|core| self.flush(py, core))
+    }
+
+    /// Number of registers and tensors made so far: whether tracing went on.
+    pub fn made(&self) -> u64 {
+        u64::from(lock(&self.state).storages) + u64::from(self.registers.load(Ordering::Relaxed))
     }
 
     /// Runs all cores to their ends.
@@ -327,8 +366,14 @@ impl Session {
 
     /// Lets go of the tensors that were kept for pairing.
     pub fn forget(&self) {
-        let shared = std::mem::take(&mut lock(&self.state).shared);
-        drop(shared);
+        let kept = {
+            let mut state = lock(&self.state);
+            let identities: Vec<_> = state.streams.iter_mut().map(|s| std::mem::take(&mut s.identities)).collect();
+            (std::mem::take(&mut state.shared), identities)
+        };
+        // Dropping a tensor appends its release, so the state must be free.
+        drop(kept);
+        self.set_baton(None);
     }
 
     /// Keys of the shared tensors that not every core asked for equally often, with how often each core did.

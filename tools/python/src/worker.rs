@@ -96,24 +96,32 @@ impl Worker {
         });
         let Some(jobs) = &self.jobs else { return Err(Failure::Engine(gone())) };
         py.detach(|| jobs.send(job)).map_err(|_| Failure::Engine(gone()))?;
-        loop {
-            match py.detach(|| answer.recv_timeout(LOOK)) {
-                Ok(outcome) => return outcome.map_err(Failure::Engine),
-                Err(RecvTimeoutError::Disconnected) => return Err(Failure::Engine(gone())),
-                Err(RecvTimeoutError::Timeout) => {
-                    if let Err(e) = py.check_signals() {
-                        self.cancel.store(true, Ordering::Relaxed);
-                        return Err(Failure::Signal(e));
-                    }
-                }
-            }
-        }
+        wait(py, answer, &self.cancel)
     }
 
     fn failure(&self) -> Result<(), Failure> {
         match lock(&self.failed).clone() {
             Some(e) => Err(Failure::Engine(e)),
             None => Ok(()),
+        }
+    }
+}
+
+/// Waits for the answer of another thread. The GIL is free meanwhile; a signal handler that raises cancels the run.
+pub fn wait<T: Send>(py: Python<'_>, answer: Receiver<Result<T>>, cancel: &AtomicBool) -> Result<T, Failure> {
+    let mut answer = answer;
+    loop {
+        let (outcome, back) = py.detach(move || (answer.recv_timeout(LOOK), answer));
+        answer = back;
+        match outcome {
+            Ok(outcome) => return outcome.map_err(Failure::Engine),
+            Err(RecvTimeoutError::Disconnected) => return Err(Failure::Engine(gone())),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(e) = py.check_signals() {
+                    cancel.store(true, Ordering::Relaxed);
+                    return Err(Failure::Signal(e));
+                }
+            }
         }
     }
 }

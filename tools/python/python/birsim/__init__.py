@@ -50,4 +50,8 @@ def __getattr__(name: str) -> Any:
         from .nki.launch import simulate
 
         return simulate
+    if name in ("run", "Result"):
+        from . import _run
+
+        return getattr(_run, name)
     raise AttributeError(f"module 'birsim' has no attribute {name!r}")

@@ -1,9 +1,12 @@
-"""`nki.collectives`."""
+"""`nki.collectives`: what the ranks of a group do together. The ranks of a run are the cores of its logical core."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
+
+from .. import _native
+from .isa import VirtualRegister
 
 
 @dataclasses.dataclass
@@ -11,3 +14,37 @@ class ReplicaGroup:
     """Groups of ranks."""
 
     groups: Any
+
+
+for _name in _native.instructions()[1]:
+    globals()[_name] = _native.Instruction(_name)
+
+
+def rank_id(name: Any = None) -> Any:
+    """A register with this rank."""
+    found = _native.tracing()
+    return VirtualRegister(0 if found is None else found[2], False)
+
+
+def collective_permute_implicit_current_processing_rank_id(iteration_id: int, replica_group: Any = None, channel_id: int = 0, name: Any = None, num_channels: int = 1) -> Any:
+    """A register with the rank whose data arrived after `iteration_id` steps round the ring."""
+    found = _native.tracing()
+    rank = 0 if found is None else found[2]
+    groups = getattr(replica_group, "groups", replica_group) or [[rank]]
+    group = next((list(g) for g in groups if rank in list(g)), [rank])
+    at = group.index(rank)
+    return VirtualRegister(int(group[(at - int(iteration_id)) % len(group)]), False)
+
+
+def _unsupported(name: str) -> Any:
+    def f(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"nki.collectives.{name} has no published form among the machine's instructions")
+
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = "Not described in public; it raises NotImplementedError."
+    return f
+
+
+all_gather_v = _unsupported("all_gather_v")
+all_to_all_v = _unsupported("all_to_all_v")
+collective_permute_implicit_reduce = _unsupported("collective_permute_implicit_reduce")

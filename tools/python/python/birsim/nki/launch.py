@@ -12,9 +12,9 @@ import numpy as np
 
 from .. import _native, _observe
 from ..errors import NkiValidationError
-from . import isa
 from . import target as _target
 from .dtype import as_dtype
+from .turns import Turns
 
 __all__ = ["Kernel", "Simulation", "Trace", "jit", "simulate"]
 
@@ -183,16 +183,11 @@ class Simulation:
         names = list(inspect.signature(self.func).parameters) if callable(self.func) else []
         inner = [taken.take(a, names[k] if k < len(names) else f"arg{k}") for k, a in enumerate(args)]
         named = {k.replace(".must_alias_input", ""): taken.take(v, k.replace(".must_alias_input", "")) for k, v in kwargs.items()}
-        result = None
-        isa._barriers.met = {}
+        turns = Turns(launch, self.lnc or 1, lambda: self.func(*inner, **named))
+        if not whole:
+            launch.set_baton(turns.give)
         try:
-            for core in range(self.lnc or 1):
-                before = launch.enter(core)
-                try:
-                    value = self.func(*inner, **named)
-                finally:
-                    launch.leave(before)
-                result = value if core == 0 else result
+            result = turns.run()
         except BaseException:
             launch.kill()
             raise

@@ -102,12 +102,7 @@ def ndarray(shape: Any, dtype: Any, buffer: Any = None, name: str = "", address:
     region = _region_name(buffer)
     if region in ("sbuf", "psum") and len(sizes) == 1:
         sizes.append(1)
-    kind = _as_dtype(dtype)
-    made = _native.ndarray(name or "", sizes, kind, region)
-    if kind.kind in "iu" and region in ("sbuf", "psum") and sizes[0] <= 128:
-        # Integers that nothing writes are 4, as in the official simulator; floats are NaN without help.
-        _native.emit("Memset", 5, [], [made], {"mode": 0, "constant": 4}, None)
-    return made
+    return _native.ndarray(name or "", sizes, _as_dtype(dtype), region)
 
 
 def _fill(t: Any, value: Any) -> Any:
@@ -191,10 +186,19 @@ globals()["range"] = affine_range
 
 
 def dynamic_range(start: Any, stop: Any = None, step: int = 1) -> Iterator[Any]:
-    """A loop whose bounds may be registers; its body is traced once."""
+    """A loop whose bounds may be registers. Its variable is a register that the kernel cannot write.
+
+    The passes are run one by one; when a whole program is traced, the body is traced once and becomes a loop of the program.
+    """
     if isinstance(step, VirtualRegister):
         raise AssertionError("dynamic_range: step is a positive Python integer, not a register")
     lower, upper = (0, start) if stop is None else (start, stop)
+    if int(step) < 1:
+        raise AssertionError(f"dynamic_range: step is a positive Python integer, not {step}")
+    if not _native.whole():
+        for i in _builtins.range(int(lower), int(upper), int(step)):
+            yield VirtualRegister(i, True)
+        return
     index = VirtualRegister(0, True)
     index._forget()
     _native.open_body()
@@ -216,9 +220,27 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any], Any], step: int 
 
 def while_loop(init: Any, body_fun: Callable[[Any], Any]) -> None:
     """Calls `body_fun` while a register is not zero; it returns the next one."""
-    reg = init
-    while int(reg) != 0:
-        reg = body_fun(reg)
+    if not _native.whole():
+        reg = init
+        while int(reg) != 0:
+            reg = body_fun(reg)
+        return
+    # The machine's loop tests after its body, so it stands in a loop of one pass or none.
+    from .. import isa
+
+    reg, guard = isa.register_alloc(init), isa.register_alloc(0)
+    _native.emit("RegisterAlu", 7, [reg, 0], [guard], {"op": 19}, None)
+    guard._forget()
+    for _ in dynamic_range(0, guard):
+        _native.open_body()
+        done = False
+        try:
+            isa.register_move(reg, body_fun(reg))
+            done = True
+        finally:
+            if not done:
+                _native.drop_body()
+        _native.close_body(reg)
 
 
 def program_id(axis: int = 0) -> int:

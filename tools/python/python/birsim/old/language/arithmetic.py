@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 from typing import Any
 
 from ...nki import isa as nisa
@@ -84,7 +86,12 @@ def mod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Any:
 
 def fmod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Any:
     """The remainder of x / y, with the sign of the dividend."""
-    return binary("fmod", x, y, dtype, mask)
+    x, y = emit.number(x), emit.number(y)
+    size = builtins.abs(y) if not isinstance(y, Tile) else abs(y)
+    if not isinstance(x, Tile):
+        left = binary("mod", builtins.abs(x), size, dtype, mask)
+        return left if x >= 0 else negative(left, mask=mask)
+    return binary("multiply", binary("mod", abs(x), size, dtype, mask), sign(x), x.dtype if dtype is None else dtype, mask)
 
 
 def _activation_function(name: str) -> Any:
@@ -155,26 +162,69 @@ def logical_not(x: Tile, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     return by_number(x, nl.equal, 0.0, bool_ if dtype is None else dtype, mask)
 
 
-def _several_steps(name: str) -> Any:
-    """A function that `nki.language` builds from several instructions."""
-
-    def f(x: Tile, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
-        g = getattr(nl, name)
-        kept = as_dtype(x.dtype if dtype is None else dtype)
-
-        def run(d: Any, t: Any) -> None:
-            nisa.tensor_copy(dst=d, src=g(t, dtype=kept))
-
-        return emit.elementwise(kept, mask, [x], run)
-
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"`{name}` of every element."
-    return f
+# 2 pi as a sum of two float32 numbers, of which the first has few bits: its multiples are exact.
+_TURN = 6.28125, 1.9353071795864769e-3
+# From here on every float32 number is whole.
+_WHOLE = float(2**23)
 
 
-sin = _several_steps("sin")
-cos = _several_steps("cos")
-tan = _several_steps("tan")
-ceil = _several_steps("ceil")
-floor = _several_steps("floor")
-trunc = _several_steps("trunc")
+def _turned(x: Tile, shift: float, mask: Any) -> Tile:
+    """x + shift less whole turns, in [-pi, pi]."""
+    angle = by_number(x, nl.multiply, 1.0, float32, mask, op1=nl.add, operand1=shift)
+    turns = by_number(angle, nl.multiply, 1 / (2 * math.pi), as_dtype("int32"), mask)
+    turns = by_number(turns, nl.multiply, 1.0, float32, mask)
+    for part in _TURN:
+        angle = binary("subtract", angle, by_number(turns, nl.multiply, part, float32, mask), float32, mask)
+    return by_number(angle, nl.minimum, math.pi, float32, mask, op1=nl.maximum, operand1=-math.pi)
+
+
+_narrow_sin = _activation_function("sin")
+
+
+def sin(x: Tile, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """The sine of every element; the machine's own takes angles from -pi to pi."""
+    return _narrow_sin(_turned(x, 0.0, mask), x.dtype if dtype is None else dtype, mask)
+
+
+def cos(x: Tile, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """The cosine of every element."""
+    return _narrow_sin(_turned(x, math.pi / 2, mask), x.dtype if dtype is None else dtype, mask)
+
+
+def tan(x: Tile, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """The tangent of every element."""
+    return binary("divide", sin(x, float32, mask), cos(x, float32, mask), x.dtype if dtype is None else dtype, mask)
+
+
+def _rounded(x: Tile, dtype: Any, mask: Any, correction: Any) -> Tile:
+    """The nearest whole number of every element, less what `correction(nearest, x)` gives."""
+    kept = as_dtype(x.dtype if dtype is None else dtype)
+    if x.dtype.kind != "f":
+        return by_number(x, nl.add, 0, kept, mask)
+    from .shapes import where
+
+    nearest = by_number(by_number(x, nl.multiply, 1.0, as_dtype("int32"), mask), nl.multiply, 1.0, float32, mask)
+    whole = binary("subtract", nearest, correction(nearest, x), float32, mask)
+    small = by_number(abs(x, float32, mask), nl.less, _WHOLE, bool_, mask)
+    # Large numbers are whole already, and leave the range of int32.
+    return where(small, whole, x, kept, mask)
+
+
+def floor(x: Tile, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """The largest whole number that is not above, for every element."""
+    return _rounded(x, dtype, mask, lambda n, x: binary("greater", n, x, float32, mask))
+
+
+def ceil(x: Tile, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """The smallest whole number that is not below, for every element."""
+    return _rounded(x, dtype, mask, lambda n, x: negative(binary("less", n, x, float32, mask)))
+
+
+def trunc(x: Tile, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """Every element without its fraction."""
+
+    def beyond(n: Tile, x: Tile) -> Tile:
+        over = binary("greater", abs(n, float32, mask), abs(x, float32, mask), float32, mask)
+        return binary("multiply", over, sign(x, float32, mask), float32, mask)
+
+    return _rounded(x, dtype, mask, beyond)
