@@ -3,7 +3,7 @@
 use crate::dtype::Dt;
 use crate::errors::fault;
 use crate::worker::{Failure, wait};
-use birsim_cli::program::{self, Source};
+use birsim_cli::program::{self, Bytes, Source};
 use birsim_cli::tensors::Decl;
 use birsim_cli::usage::{Usage, entry_sets};
 use birsim_engine::ir::{Arch, Module};
@@ -134,7 +134,8 @@ impl Run {
     #[new]
     fn new(py: Python<'_>, programs: Vec<(String, Vec<u8>)>, options: &Bound<'_, PyDict>) -> PyResult<Run> {
         let options: Options = options.extract()?;
-        let source = |(name, bytes)| Source { name, folder: PathBuf::from("."), bytes };
+        let source =
+            |(name, bytes): (String, Vec<u8>)| Source { name, folder: PathBuf::from("."), bytes: Bytes::Read(bytes) };
         let sources: Vec<Source> = programs.into_iter().map(source).collect();
         if sources.is_empty() {
             return Err(PyTypeError::new_err("a run needs a program"));
