@@ -159,6 +159,8 @@ pub enum FieldType {
     Floats,
     /// List of texts.
     Strs,
+    /// Names of enclosing loop axes. An instruction reads how far each is from its lower bound.
+    Axes,
     /// List of enumeration values.
     Enums(&'static EnumDef),
     /// List of `[step, num]` or `{"step","num"}`.
@@ -368,14 +370,15 @@ static BY_NAME: LazyLock<HashMap<&str, Opcode>> = LazyLock::new(|| ROWS.iter().m
 /// After the text of `partial`, a row may list its traits, `is [Elementwise]`, and what holds for some of its forms only,
 /// `rules [Used("reduced", &[Set("acc")])]`.
 ///
-/// It generates `Opcode::TensorTensor`, `field::TensorTensor::op` (the index of the field) and the row itself.
+/// It generates `Opcode::TensorTensor`, `field::TensorTensor::op` (the index of the field), the record
+/// `params::TensorTensor { op: AluOp, acc: EngineAccumulation }` and the row itself.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
         $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, open $open:literal)?
         $(, is [$($trait:ident),* $(,)?])? $(, rules [$($rule:expr),* $(,)?])?
-        { $($key:ident : $ty:expr => $default:expr;)* })+) => {
+        { $($key:ident : Ty :: $kind:ident $(($($arg:tt)*))? => Def :: $def:ident $(($($dv:tt)*))?;)* })+) => {
         #[allow(non_upper_case_globals)]
         impl $crate::table::Opcode {
             $(#[doc = concat!("InstructionType ", stringify!($ord), ".")]
@@ -394,6 +397,24 @@ macro_rules! rows {
             })+
         }
 
+        /// Records of the own keys of each opcode of this family.
+        #[allow(missing_docs, unused_imports, non_snake_case, clippy::upper_case_acronyms)]
+        pub mod params {
+            use super::*;
+            $(
+                #[derive(Clone, Debug)]
+                pub struct $name { $(pub $key: $crate::rows!(@field $def, $kind $($($arg)*)?),)* }
+
+                impl $crate::params::Params for $name {
+                    fn decode(_keys: &dyn $crate::params::Keys) -> birsim_kernels::Result<Self> {
+                        Ok($name { $($key: $crate::rows!(
+                            @read $def, _keys, super::field::$name::$key, $kind $($($arg)*)?
+                        ),)* })
+                    }
+                }
+            )+
+        }
+
         /// Rows of this family.
         pub const ROWS: &[$crate::table::Row] = {
             #[allow(unused_imports)]
@@ -408,7 +429,7 @@ macro_rules! rows {
                 ins: &[$($in),*],
                 outs: &[$($out),*],
                 fields: &[$($crate::table::Field {
-                    key: stringify!($key), ty: $ty, default: $default,
+                    key: stringify!($key), ty: Ty::$kind $(($($arg)*))?, default: Def::$def $(($($dv)*))?,
                 }),*],
                 fidelity: $crate::table::Fidelity::$fidelity,
                 spec: $spec,
@@ -419,6 +440,49 @@ macro_rules! rows {
             }),+]
         };
     };
+    (@field Absent, $($of:tt)*) => { Option<$crate::rows!(@type $($of)*)> };
+    (@field $def:ident, $($of:tt)*) => { $crate::rows!(@type $($of)*) };
+    (@type Bool) => { bool };
+    (@type Int $($range:tt)*) => { i64 };
+    (@type Bits) => { i64 };
+    (@type U8) => { u8 };
+    (@type U32) => { u32 };
+    (@type I64) => { i64 };
+    (@type Expr) => { i64 };
+    (@type Float) => { f64 };
+    (@type Str) => { Box<str> };
+    (@type Enum $of:ident :: DEF) => { $of };
+    (@type Enums $of:ident :: DEF) => { Box<[$of]> };
+    (@type Ints) => { Box<[i64]> };
+    (@type Exprs) => { Box<[i64]> };
+    (@type Axes) => { Box<[i64]> };
+    (@type Floats) => { Box<[f64]> };
+    (@type Pairs) => { Box<[(i64, i64)]> };
+    (@type Groups) => { Box<[Vec<i64>]> };
+    // What only the compiler of the program reads has no place in the record.
+    (@type $other:ident) => { () };
+    (@read Absent, $keys:ident, $k:expr, $($of:tt)*) => { $crate::rows!(@value $keys, $k, $($of)*) };
+    (@read $def:ident, $keys:ident, $k:expr, $($of:tt)*) => {
+        $crate::params::need($keys, $k, $crate::rows!(@value $keys, $k, $($of)*))?
+    };
+    (@value $keys:ident, $k:expr, Bool) => { $crate::params::flag($keys, $k)? };
+    (@value $keys:ident, $k:expr, Int $($range:tt)*) => { $keys.int($k)? };
+    (@value $keys:ident, $k:expr, Bits) => { $keys.int($k)? };
+    (@value $keys:ident, $k:expr, U8) => { $crate::params::unsigned($keys, $k)? };
+    (@value $keys:ident, $k:expr, U32) => { $crate::params::unsigned($keys, $k)? };
+    (@value $keys:ident, $k:expr, I64) => { $keys.int($k)? };
+    (@value $keys:ident, $k:expr, Expr) => { $keys.int($k)? };
+    (@value $keys:ident, $k:expr, Float) => { $keys.float($k)? };
+    (@value $keys:ident, $k:expr, Str) => { $crate::params::text($keys, $k)? };
+    (@value $keys:ident, $k:expr, Enum $of:ident :: DEF) => { $crate::params::named::<$of>($keys, $k)? };
+    (@value $keys:ident, $k:expr, Enums $of:ident :: DEF) => { $crate::params::enums::<$of>($keys, $k)? };
+    (@value $keys:ident, $k:expr, Ints) => { $keys.ints($k)? };
+    (@value $keys:ident, $k:expr, Exprs) => { $keys.ints($k)? };
+    (@value $keys:ident, $k:expr, Axes) => { $keys.ints($k)? };
+    (@value $keys:ident, $k:expr, Floats) => { $crate::params::floats($keys, $k)? };
+    (@value $keys:ident, $k:expr, Pairs) => { $crate::params::pairs($keys, $k)? };
+    (@value $keys:ident, $k:expr, Groups) => { $crate::params::groups($keys, $k)? };
+    (@value $keys:ident, $k:expr, $other:ident) => { Some(()) };
     (@text) => { None };
     (@text $text:literal) => { Some($text) };
 }

@@ -48,7 +48,7 @@ fn sample(f: &Field, n: usize) -> Value {
         }
         FieldType::Ints | FieldType::Exprs => Value::Ints(vec![Expr::Const(255), axis_term("i", 2), Expr::Const(-1)]),
         FieldType::Floats => Value::Floats(vec![1.5, f64::INFINITY, -0.25]),
-        FieldType::Strs => Value::Strs(vec!["b0".to_string(), "b1".to_string()]),
+        FieldType::Strs | FieldType::Axes => Value::Strs(vec!["b0".to_string(), "b1".to_string()]),
         FieldType::Enums(def) => Value::Enums(def.values.iter().map(|v| v.0).rev().collect()),
         FieldType::Pairs => Value::Pairs(vec![(-1, 4), (i64::MAX, 1)]),
         FieldType::Groups => Value::Groups(vec![vec![0, 1], vec![], vec![2]]),

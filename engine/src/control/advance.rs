@@ -1,11 +1,10 @@
 //! What happens between segments: joins, block ends, loop trips, calls and returns.
 
-use crate::ir::{BranchCompare, Opcode, Trait};
+use crate::ir::{Opcode, Trait};
 use crate::sync::Banks;
 use crate::sync::deadlock::Standing;
 use crate::world::*;
 use crate::{Code, Error, Result};
-use birsim_kernels::Named;
 use birsim_kernels::profile::{BreakGoes, Guard, Leftover, ReturnSemaphores, StrideZero};
 
 /// Calls that may be active at a time where nested ones are allowed.
@@ -135,14 +134,9 @@ impl Flow<'_> {
         }
         match &inst.control {
             Control::Jump(b) => self.pc.next = Next::Block(*b),
-            Control::Branch { on_true, on_false } => {
-                let op = match inst.fields.first() {
-                    Some(FieldValue::Int(o)) => BranchCompare::from_ordinal(*o as u8),
-                    _ => None,
-                };
-                let op = op.ok_or_else(|| Error::new(Code::J003, "the key comp_op is missing").operand("comp_op"))?;
+            Control::Branch { op, on_true, on_false } => {
                 let taken =
-                    super::branch::taken(self.program, inst, op, self.settings.profile.branch_dtypes, &self.env())?;
+                    super::branch::taken(self.program, inst, *op, self.settings.profile.branch_dtypes, &self.env())?;
                 let target = if taken { on_true } else { on_false };
                 self.pc.next = target.map_or(Next::FallThrough, Next::Block);
             }

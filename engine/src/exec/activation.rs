@@ -2,7 +2,8 @@
 
 use super::Cx;
 use super::Want::{InPlace, Maybe, Out};
-use crate::ir::opcodes::activation::field as f;
+use super::fields::own;
+use crate::ir::opcodes::params;
 use crate::ir::{ActivationFunction, EngineAccumulation};
 use crate::{Code, Error, Result};
 use birsim_kernels::Profile;
@@ -12,31 +13,28 @@ use birsim_kernels::activation::{self as kernel, Front};
 use birsim_kernels::alu::AluOp;
 
 bind! {
-    Activation => activation,
+    Activation(own) => activation,
     ReadActivationAccumulator => read,
     ActivationReadAccumulator => read,
-    DveReadAccumulator => dve_read,
-    Exponential => exponential,
+    DveReadAccumulator(own) => dve_read,
+    Exponential(own) => exponential,
     Reciprocal => reciprocal,
 }
 
 /// Activation (4), Activate2 included.
-pub fn activation(cx: &mut Cx) -> Result<()> {
-    let func = cx.named::<ActivationFunction>(f::Activation::func)?;
+pub fn activation(cx: &mut Cx, own: &params::Activation) -> Result<()> {
+    let func = own.func;
     let func = kernel_function(func)?;
-    let kind = cx.named_opt::<EngineAccumulation>(f::Activation::acc)?.unwrap_or(EngineAccumulation::Idle);
-    let reduce = cx.named_opt::<AluOp>(f::Activation::reduce_op)?.unwrap_or(AluOp::Add);
-    let activate2 = match cx.flag(f::Activation::is_activate2)? {
-        true => Some((
-            (cx.named::<AluOp>(f::Activation::op0)?, cx.flag(f::Activation::reverse0)?),
-            (cx.named::<AluOp>(f::Activation::op1)?, cx.flag(f::Activation::reverse1)?),
-        )),
+    let kind = own.acc;
+    let reduce = own.reduce_op;
+    let activate2 = match own.is_activate2 {
+        true => Some(((own.op0, own.reverse0), (own.op1, own.reverse1))),
         false => None,
     };
     // Fields stand in for operands that are absent.
     let has = |k: usize| cx.n_ins() > k;
-    let scale = if has(2) || activate2.is_some() { 1.0 } else { cx.float(f::Activation::scale)? as f32 };
-    let alpha = if has(3) { 0.0 } else { cx.float(f::Activation::alpha)? as f32 };
+    let scale = if has(2) || activate2.is_some() { 1.0 } else { own.scale as f32 };
+    let alpha = if has(3) { 0.0 } else { own.alpha as f32 };
     let tables = cx.m.settings.tables.clone();
     let mut io = cx.open(&[Maybe(1), Maybe(2), Maybe(3), Maybe(4), InPlace(0), Out(0)])?;
     let operand = |k: usize| io.ins.input_opt(k);
@@ -96,8 +94,8 @@ pub fn read(cx: &mut Cx) -> Result<()> {
 }
 
 /// DveReadAccumulator (102).
-pub fn dve_read(cx: &mut Cx) -> Result<()> {
-    let negated = cx.flag(f::DveReadAccumulator::negated)?;
+pub fn dve_read(cx: &mut Cx, own: &params::DveReadAccumulator) -> Result<()> {
+    let negated = own.negated;
     drain(cx, 0, negated)
 }
 
@@ -108,8 +106,8 @@ pub fn reciprocal(cx: &mut Cx) -> Result<()> {
 }
 
 /// Exponential (103).
-pub fn exponential(cx: &mut Cx) -> Result<()> {
-    let kind = cx.named::<EngineAccumulation>(f::Exponential::reduce_cmd)?;
+pub fn exponential(cx: &mut Cx, own: &params::Exponential) -> Result<()> {
+    let kind = own.reduce_cmd;
     let mut io = cx.open(&[Maybe(1), Maybe(2), InPlace(0), Out(0)])?;
     let row_max = io.ins.input_opt(1)?.unwrap_or(Input::Imm(Imm::f32(0.0)));
     let fold = epilogue(io.accumulator, io.profile, kind, AluOp::Add, io.ins.input_opt(2)?);

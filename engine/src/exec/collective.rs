@@ -3,10 +3,11 @@
 //! A core that has peers exchanges buffers with them; this core has none, so a group of one rank is an identity, the sum
 //! over a larger group is what a worker of the reference computes alone, and everything else names what is missing.
 
+use super::fields::own;
 use super::registers::store_scalar;
 use super::{Cx, Want};
-use crate::ir::opcodes::collective::field as f;
-use crate::ir::{CollectiveKind, Value};
+use crate::ir::CollectiveKind;
+use crate::ir::opcodes::params;
 use crate::world::{Diagnostic, Message, Parcel, Remark};
 use crate::{Code, Error, Result};
 use birsim_kernels::access::{Pattern, Src};
@@ -15,24 +16,19 @@ use birsim_kernels::collective as kernel;
 use birsim_kernels::copy::copy;
 
 bind! {
-    GetGlobalRankId => global_rank,
-    CollectiveCompute => compute,
-    CollectiveSend => send,
-    CollectiveRecv => receive,
-    GetCurProcessingRankID => processing_rank,
+    GetGlobalRankId(own) => global_rank,
+    CollectiveCompute(own) => compute,
+    CollectiveSend(own) => send,
+    CollectiveRecv(own) => receive,
+    GetCurProcessingRankID(own) => processing_rank,
     GPSIMDSB2SB => partner_exchange,
 }
 
 /// Bytes that sent but not yet received messages may hold.
 const MAX_IN_FLIGHT: usize = 1 << 30;
 
-fn groups(cx: &Cx, field: usize) -> Vec<Vec<u32>> {
-    match cx.cold(field) {
-        Some(Value::Groups(all)) => {
-            all.iter().map(|g| g.iter().filter_map(|r| u32::try_from(*r).ok()).collect()).collect()
-        }
-        _ => Vec::new(),
-    }
+fn groups(all: &[Vec<i64>]) -> Vec<Vec<u32>> {
+    all.iter().map(|g| g.iter().filter_map(|r| u32::try_from(*r).ok()).collect()).collect()
 }
 
 fn absent(what: impl Into<String>, peer: u32) -> Error {
@@ -40,14 +36,13 @@ fn absent(what: impl Into<String>, peer: u32) -> Error {
 }
 
 /// CollectiveCompute (48): input i is paired with output i.
-pub fn compute(cx: &mut Cx) -> Result<()> {
-    let kind = cx.named::<CollectiveKind>(f::CollectiveCompute::kind)?;
-    let op = cx.named_opt::<AluOp>(f::CollectiveCompute::op)?.unwrap_or(AluOp::Bypass);
-    if super::cores::collective(cx, kind, op)? {
+pub fn compute(cx: &mut Cx, own: &params::CollectiveCompute) -> Result<()> {
+    let (kind, op) = (own.kind, own.op);
+    if super::cores::collective(cx, own)? {
         return Ok(());
     }
     let rank = cx.m.settings.core;
-    let all = groups(cx, f::CollectiveCompute::replica_groups);
+    let all = groups(own.replica_groups.as_deref().unwrap_or_default());
     // No group means that every rank takes part; a rank outside all groups does not (`opcodes.md` 10).
     let group = match all.iter().find(|g| g.contains(&rank)) {
         Some(g) => g.clone(),
@@ -61,7 +56,7 @@ pub fn compute(cx: &mut Cx) -> Result<()> {
             cx.n_outs()
         )));
     }
-    if !receives(cx, kind, rank, &group)? {
+    if !receives(own, rank, &group)? {
         return Ok(());
     }
     for k in 0..cx.n_ins() {
@@ -71,10 +66,10 @@ pub fn compute(cx: &mut Cx) -> Result<()> {
 }
 
 /// Whether this rank receives anything, and from itself; any other sender is missing.
-fn receives(cx: &Cx, kind: CollectiveKind, rank: u32, group: &[u32]) -> Result<bool> {
-    let source = match kind {
+fn receives(own: &params::CollectiveCompute, rank: u32, group: &[u32]) -> Result<bool> {
+    let source = match own.kind {
         CollectiveKind::Permute => {
-            let pairs: Vec<(u32, u32)> = groups(cx, f::CollectiveCompute::src_target_pairs)
+            let pairs: Vec<(u32, u32)> = groups(own.src_target_pairs.as_deref().unwrap_or_default())
                 .iter()
                 .filter_map(|p| match p.as_slice() {
                     [a, b] => Some((*a, *b)),
@@ -91,8 +86,7 @@ fn receives(cx: &Cx, kind: CollectiveKind, rank: u32, group: &[u32]) -> Result<b
         }
         CollectiveKind::PermuteImplicit => kernel::ring_source(group, rank).unwrap_or(rank),
         CollectiveKind::SendRecv | CollectiveKind::SendRecvCce => {
-            let from = cx.ints(f::CollectiveCompute::recv_from_rank)?;
-            match from.iter().find(|r| **r != i64::from(rank)) {
+            match own.recv_from_rank.iter().flatten().find(|r| **r != i64::from(rank)) {
                 Some(other) => {
                     return Err(absent("the sending rank is not part of the run", *other as u32)
                         .received(format!("rank {other}"))
@@ -136,14 +130,9 @@ fn one(cx: &mut Cx, kind: CollectiveKind, op: AluOp, group: &[u32], k: usize) ->
     Ok(())
 }
 
-fn peer(cx: &Cx, field: usize) -> Result<u32> {
-    let id = cx.int(field)?;
-    u32::try_from(id).map_err(|_| Error::new(Code::J011, "a rank is a 32-bit number").received(id).operand("peer_id"))
-}
-
 /// CollectiveSend (49): publishes a copy of its input for the peer.
-pub fn send(cx: &mut Cx) -> Result<()> {
-    let to = peer(cx, f::CollectiveSend::peer_id)?;
+pub fn send(cx: &mut Cx, own: &params::CollectiveSend) -> Result<()> {
+    let to = own.peer_id;
     if to >= cx.m.settings.cores && to != cx.m.settings.core {
         return Err(absent("the receiving rank is not part of the run", to).operand("peer_id"));
     }
@@ -169,8 +158,8 @@ pub fn send(cx: &mut Cx) -> Result<()> {
 }
 
 /// CollectiveRecv (50): the k-th receive from a peer takes the k-th message that peer sent.
-pub fn receive(cx: &mut Cx) -> Result<()> {
-    let from = peer(cx, f::CollectiveRecv::peer_id)?;
+pub fn receive(cx: &mut Cx, own: &params::CollectiveRecv) -> Result<()> {
+    let from = own.peer_id;
     if from >= cx.m.settings.cores && from != cx.m.settings.core {
         return Err(absent("the sending rank is not part of the run", from).operand("peer_id"));
     }
@@ -194,23 +183,22 @@ pub fn partner_exchange(cx: &mut Cx) -> Result<()> {
 }
 
 /// GetGlobalRankId (11).
-pub fn global_rank(cx: &mut Cx) -> Result<()> {
-    let (rank, world) = (i64::from(cx.m.settings.core), cx.int(f::GetGlobalRankId::world_size)?);
+pub fn global_rank(cx: &mut Cx, own: &params::GetGlobalRankId) -> Result<()> {
+    let (rank, world) = (cx.m.settings.core, own.world_size);
     if rank >= world.max(1) {
         return Err(Error::new(Code::S008, "the rank is not below world_size")
             .received(format!("rank {rank} of {world}"))
             .operand("world_size"));
     }
-    store_scalar(cx, 0, rank as u64)
+    store_scalar(cx, 0, u64::from(rank))
 }
 
 /// GetCurProcessingRankID (66): own rank at iteration 0, then its predecessors in the ring.
-pub fn processing_rank(cx: &mut Cx) -> Result<()> {
+pub fn processing_rank(cx: &mut Cx, own: &params::GetCurProcessingRankID) -> Result<()> {
     let rank = cx.m.settings.core;
-    let all = groups(cx, f::GetCurProcessingRankID::replica_groups);
+    let all = groups(&own.replica_groups);
     let group = all.iter().find(|g| g.contains(&rank));
-    let iteration = cx.int_opt(f::GetCurProcessingRankID::iter_id)?.unwrap_or(0).max(0) as u64;
-    let found = group.and_then(|g| kernel::ring_rank(g, rank, iteration)).ok_or_else(|| {
+    let found = group.and_then(|g| kernel::ring_rank(g, rank, u64::from(own.iter_id))).ok_or_else(|| {
         Error::new(Code::S008, "this rank is in no replica group")
             .received(format!("rank {rank}"))
             .operand("replica_groups")

@@ -1,13 +1,14 @@
 //! Instructions whose effect is not a kernel: empty ones, DMA triggers, checks.
 
 use super::Cx;
-use crate::ir::opcodes::activation::field as f;
-use crate::world::{Control, FireCount};
+use super::fields::own;
+use crate::ir::opcodes::params;
+use crate::world::{Control, Draft, FireCount};
 use crate::{Code, Error, Result};
 
 bind! {
-    LoadActFuncSet => load_act_func_set,
-    CoreBarrier => nothing,
+    LoadActFuncSet(act_func_set) => accepted,
+    CoreBarrier(own) => barrier,
     CompareAndBranch => nothing,
     UnconditionalBranch => nothing,
     BranchHint => nothing,
@@ -30,14 +31,24 @@ pub fn nothing(_: &mut Cx) -> Result<()> {
     Ok(())
 }
 
+/// CoreBarrier (87): the rendezvous has happened when it runs; [`super::cores::meeting`] reads its record.
+pub fn barrier(_: &mut Cx, _: &params::CoreBarrier) -> Result<()> {
+    Ok(())
+}
+
 /// LoadActFuncSet (6): the id is not negative.
-pub fn load_act_func_set(cx: &mut Cx) -> Result<()> {
-    let id = cx.int(f::LoadActFuncSet::act_func_set_id)?;
+fn act_func_set(draft: &Draft) -> Result<()> {
+    let id = own::<params::LoadActFuncSet>(draft)?.act_func_set_id;
     if id < 0 {
         return Err(Error::new(Code::S008, "the id of an activation function set is not negative")
             .received(id)
             .operand("act_func_set_id"));
     }
+    Ok(())
+}
+
+/// Its parameters are accepted, and that is all.
+pub fn accepted(_: &mut Cx, _: &()) -> Result<()> {
     Ok(())
 }
 

@@ -2,8 +2,10 @@
 
 use super::Cx;
 use super::Want::{In, InPlace, Out};
-use crate::ir::opcodes::dma::field as f;
-use crate::ir::{CopyMode, Opcode, TransposeOp, Value};
+use super::fields::own;
+use crate::ir::opcodes::params;
+use crate::ir::{CopyMode, TransposeOp};
+use crate::world::Draft;
 use crate::{Code, Error, Result};
 use birsim_kernels::access::Source;
 use birsim_kernels::alu::AluOp;
@@ -16,23 +18,31 @@ bind! {
     TensorCopy => copy,
     TensorCopyDynamicSrc => copy,
     TensorCopyDynamicDst => copy,
-    Load => copy,
-    Save => copy,
-    DMACopy => dma_copy,
-    DMADescriptorCopy => copy,
-    DMADescriptorCCE => descriptor_cce,
-    DMADescriptorTranspose => descriptor_transpose,
+    Load => transfer,
+    Save => transfer,
+    DMACopy(prepare_dma_copy) => dma_copy,
+    DMADescriptorCopy => transfer,
+    DMADescriptorCCE(descriptor_cce) => reduce,
+    DMADescriptorTranspose(transpose_op) => transpose,
     DMADescriptorReplicate => replicate,
 }
 
-/// GenericCopy (1), AbstractCopy (3), Load (19), Save (22), TensorCopy (23), DMADescriptorCopy (69), and
-/// TensorCopyDynamicSrc and Dst (24, 25), whose offset operand is part of their resolved address.
+/// GenericCopy (1), AbstractCopy (3), TensorCopy (23), and TensorCopyDynamicSrc and Dst (24, 25), whose offset operand is part
+/// of their resolved address.
 pub fn copy(cx: &mut Cx) -> Result<()> {
-    let by_dma = matches!(cx.inst.opcode, Opcode::Load | Opcode::Save | Opcode::DMACopy | Opcode::DMADescriptorCopy);
+    let mut io = cx.open(&[InPlace(0), Out(0)])?;
+    match io.ins.source(0)? {
+        Source::Apart(src) => kernel::copy(&src, &mut io.outs.dst(0)?, io.profile),
+        Source::Same => Ok(()),
+    }
+}
+
+/// Load (19), Save (22), DMADescriptorCopy (69), and the plain form of DMACopy.
+pub fn transfer(cx: &mut Cx) -> Result<()> {
     let mut io = cx.open(&[InPlace(0), Out(0)])?;
     let mut dst = io.outs.dst(0)?;
     match io.ins.source(0)? {
-        Source::Apart(src) if by_dma && src.len() != dst.len() => {
+        Source::Apart(src) if src.len() != dst.len() => {
             let rule = "DMA Copy in/out shape must match: the element counts differ";
             Err(kernel::counts_differ(rule, &src, &dst))
         }
@@ -41,48 +51,86 @@ pub fn copy(cx: &mut Cx) -> Result<()> {
     }
 }
 
-/// DMACopy (32): four modes.
-pub fn dma_copy(cx: &mut Cx) -> Result<()> {
-    match cx.named::<CopyMode>(f::DMACopy::mode)? {
+/// The modes of DMACopy.
+pub enum DmaCopy {
+    /// Copies, or adds to what is there.
+    Copy {
+        /// What happens to the element that is there.
+        op: MemoryReductionOp,
+        /// An element outside its tensor is a fault; else it is left out.
+        oob_is_err: bool,
+    },
+    /// Swaps axes.
+    Transpose(TransposeOp),
+    /// Combines all inputs.
+    Cce(Cce),
+    /// Repeats the source.
+    Replicate,
+}
+
+fn prepare_dma_copy(draft: &Draft) -> Result<DmaCopy> {
+    let own = own::<params::DMACopy>(draft)?;
+    Ok(match own.mode {
         CopyMode::Copy => {
-            let op = match cx.named_opt::<AluOp>(f::DMACopy::cce_op)? {
-                None | Some(AluOp::Bypass) => MemoryReductionOp::Copy,
-                Some(AluOp::Add) => MemoryReductionOp::Add,
-                Some(other) => {
+            let op = match own.cce_op {
+                AluOp::Bypass => MemoryReductionOp::Copy,
+                AluOp::Add => MemoryReductionOp::Add,
+                other => {
                     return Err(Error::new(Code::S006, "a copy accumulates with bypass or add only (1465)")
                         .received(other)
                         .operand("cce_op"));
                 }
             };
-            if super::indirect::dynamic_copy(cx, op)?.is_some() {
+            DmaCopy::Copy { op, oob_is_err: own.oob_is_err }
+        }
+        CopyMode::Transpose => DmaCopy::Transpose(own.transpose_op),
+        CopyMode::Cce => DmaCopy::Cce(Cce::new(own.cce_op, own.constants.as_deref())),
+        CopyMode::Replicate => DmaCopy::Replicate,
+    })
+}
+
+/// DMACopy (32): four modes.
+pub fn dma_copy(cx: &mut Cx, form: &DmaCopy) -> Result<()> {
+    match form {
+        DmaCopy::Copy { op, oob_is_err } => {
+            if super::indirect::dynamic_copy(cx, *op, *oob_is_err)?.is_some() {
                 return Ok(());
             }
             match op {
-                MemoryReductionOp::Copy => copy(cx),
+                MemoryReductionOp::Copy => transfer(cx),
                 op => {
                     let mut io = cx.open(&[In(0), Out(0)])?;
-                    dma::accumulate_copy(op, &io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
+                    dma::accumulate_copy(*op, &io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
                 }
             }
         }
-        CopyMode::Transpose => transpose(cx, f::DMACopy::transpose_op),
-        CopyMode::Cce => {
-            let op = cx.named::<AluOp>(f::DMACopy::cce_op)?;
-            reduce(cx, op, f::DMACopy::constants)
-        }
-        CopyMode::Replicate => replicate(cx),
+        DmaCopy::Transpose(op) => transpose(cx, op),
+        DmaCopy::Cce(cce) => reduce(cx, cce),
+        DmaCopy::Replicate => replicate(cx),
     }
 }
 
 /// DMADescriptorTranspose (71).
-pub fn descriptor_transpose(cx: &mut Cx) -> Result<()> {
-    transpose(cx, f::DMADescriptorTranspose::transpose_op)
+fn transpose_op(draft: &Draft) -> Result<TransposeOp> {
+    Ok(own::<params::DMADescriptorTranspose>(draft)?.transpose_op)
+}
+
+/// A reduction in flight: the operation, and a factor for each input.
+pub struct Cce {
+    op: AluOp,
+    constants: Box<[f32]>,
+}
+
+impl Cce {
+    fn new(op: AluOp, constants: Option<&[f64]>) -> Self {
+        Cce { op, constants: constants.unwrap_or_default().iter().map(|x| *x as f32).collect() }
+    }
 }
 
 /// DMADescriptorCCE (70).
-pub fn descriptor_cce(cx: &mut Cx) -> Result<()> {
-    let op = cx.named::<AluOp>(f::DMADescriptorCCE::op)?;
-    reduce(cx, op, f::DMADescriptorCCE::constants)
+fn descriptor_cce(draft: &Draft) -> Result<Cce> {
+    let own = own::<params::DMADescriptorCCE>(draft)?;
+    Ok(Cce::new(own.op, own.constants.as_deref()))
 }
 
 /// DMADescriptorReplicate (72).
@@ -91,17 +139,13 @@ pub fn replicate(cx: &mut Cx) -> Result<()> {
     dma::replicate(&io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
 }
 
-fn transpose(cx: &mut Cx, field: usize) -> Result<()> {
-    let op = cx.named_opt::<TransposeOp>(field)?.unwrap_or(TransposeOp::None);
+fn transpose(cx: &mut Cx, op: &TransposeOp) -> Result<()> {
     let mut io = cx.open(&[In(0), Out(0)])?;
-    dma::transpose(op, &io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
+    dma::transpose(*op, &io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
 }
 
-fn reduce(cx: &mut Cx, op: AluOp, constants: usize) -> Result<()> {
-    let constants: Vec<f32> = match cx.cold(constants) {
-        Some(Value::Floats(c)) => c.iter().map(|x| *x as f32).collect(),
-        _ => Vec::new(),
-    };
+fn reduce(cx: &mut Cx, cce: &Cce) -> Result<()> {
     let mut io = cx.open_all()?;
-    dma::cce(&dma::Cce { op, constants: &constants }, &io.ins.tensors()?, &mut io.outs.dst(0)?, io.profile)
+    let p = dma::Cce { op: cce.op, constants: &cce.constants };
+    dma::cce(&p, &io.ins.tensors()?, &mut io.outs.dst(0)?, io.profile)
 }

@@ -1,46 +1,31 @@
 //! What an instruction does at a rendezvous of several cores.
 
 use super::{Cx, Want};
-use crate::ir::opcodes::collective::field as f;
-use crate::ir::{CollectiveDimension, CollectiveKind, Opcode, Value};
-use crate::world::expr::Ex;
-use crate::world::{FieldValue, Mail, Meeting, Program, Settings, group_of};
+use crate::ir::opcodes::params;
+use crate::ir::{CollectiveKind, Opcode, Params};
+use crate::world::{Inst, Mail, Meeting, Program, Settings, group_of};
 use crate::{Code, Error, Result};
-use birsim_kernels::Named;
 use birsim_kernels::access::Src;
-use birsim_kernels::alu::AluOp;
 use birsim_kernels::collective::{self as kernel, permute_source};
 
 /// The rendezvous that a row waits at.
 pub fn meeting(program: &Program, settings: &Settings, mail: &Mail, row: u32) -> Result<Meeting> {
     let inst = &program.insts[row as usize];
-    let constant = |k: usize| match &inst.fields[k] {
-        FieldValue::Int(v) => Some(*v),
-        FieldValue::Ex(e) => e.as_const(),
-        FieldValue::Exs(list) => list.first().and_then(Ex::as_const),
-        _ => None,
-    };
-    let peer = |k: usize, key: &str| {
-        let v = constant(k).and_then(|v| u32::try_from(v).ok());
+    let peer = |rank: Option<i64>, key: &str| {
+        let v = rank.and_then(|v| u32::try_from(v).ok());
         v.filter(|v| *v < settings.cores).ok_or_else(|| {
-            Error::new(Code::S008, format!("{key} must name a core"))
-                .received(format!("{:?}", constant(k)))
-                .operand(key)
+            Error::new(Code::S008, format!("{key} must name a core")).received(format!("{rank:?}")).operand(key)
         })
     };
     match inst.opcode {
         Opcode::CoreBarrier => {
-            let id = constant(f::CoreBarrier::id).unwrap_or(0);
-            let cores = match &inst.fields[f::CoreBarrier::cores] {
-                FieldValue::Exs(list) => {
-                    list.iter().filter_map(|e| e.as_const().and_then(|v| u32::try_from(v).ok())).collect()
-                }
-                _ => Vec::new(),
-            };
-            Ok(Meeting::Barrier { id, cores })
+            let own = record::<params::CoreBarrier>(inst)?;
+            let cores = own.cores.iter().flatten().filter_map(|v| u32::try_from(*v).ok()).collect();
+            Ok(Meeting::Barrier { id: i64::from(own.id), cores })
         }
         Opcode::CollectiveRecv => {
-            let from = peer(f::CollectiveRecv::peer_id, "peer_id")?;
+            let own = record::<params::CollectiveRecv>(inst)?;
+            let from = peer(Some(i64::from(own.peer_id)), "peer_id")?;
             Ok(Meeting::Message { from, arrived: mail.messages.iter().any(|m| m.from == from) })
         }
         Opcode::GPSIMDSB2SB => {
@@ -49,23 +34,27 @@ pub fn meeting(program: &Program, settings: &Settings, mail: &Mail, row: u32) ->
             Ok(Meeting::Exchange { to: other, from: other, pipe: -1 })
         }
         Opcode::CollectiveCompute => {
-            let kind = constant(f::CollectiveCompute::kind).and_then(|k| u8::try_from(k).ok());
-            let kind = kind.and_then(CollectiveKind::from_ordinal).unwrap_or(CollectiveKind::AllReduce);
-            if kind == CollectiveKind::SendRecv {
+            let own = record::<params::CollectiveCompute>(inst)?;
+            if own.kind == CollectiveKind::SendRecv {
+                let from = own.recv_from_rank.as_deref().and_then(|list| list.first().copied());
                 return Ok(Meeting::Exchange {
-                    to: peer(f::CollectiveCompute::send_to_rank, "send_to_rank")?,
-                    from: peer(f::CollectiveCompute::recv_from_rank, "recv_from_rank")?,
-                    pipe: constant(f::CollectiveCompute::pipe_id).unwrap_or(0),
+                    to: peer(own.send_to_rank, "send_to_rank")?,
+                    from: peer(from, "recv_from_rank")?,
+                    pipe: i64::from(own.pipe_id),
                 });
             }
-            let groups = match &inst.fields[f::CollectiveCompute::replica_groups] {
-                FieldValue::Cold(v) => Some(v.as_ref()),
-                _ => None,
-            };
-            Ok(Meeting::Group { kind, ranks: group_of(groups, settings.core, settings.cores) })
+            let ranks = group_of(own.replica_groups.as_deref(), settings.core, settings.cores);
+            Ok(Meeting::Group { kind: own.kind, ranks })
         }
         other => Err(Error::new(Code::B001, format!("{other} meets no other core"))),
     }
+}
+
+/// The record of an instruction at which cores meet: who takes part is known before it runs.
+fn record<P: Params>(inst: &Inst) -> Result<&P> {
+    inst.own.get().ok_or_else(|| {
+        Error::new(Code::S008, format!("the ranks of {} must not depend on registers or loop axes", inst.opcode))
+    })
 }
 
 /// Writes what the partner of an exchange sent to the output. False when the instruction runs on one core.
@@ -90,7 +79,8 @@ pub fn receive(cx: &mut Cx) -> Result<bool> {
 
 /// A collective of several cores: combines what every rank of the group sent. False when the instruction runs on one
 /// core.
-pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> {
+pub fn collective(cx: &mut Cx, own: &params::CollectiveCompute) -> Result<bool> {
+    let (kind, op) = (own.kind, own.op);
     if cx.m.settings.cores < 2 {
         return Ok(false);
     }
@@ -100,10 +90,10 @@ pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> 
     let Some(received) = cx.m.mail.received.take() else { return Ok(false) };
     let me = cx.m.settings.core;
     let rank = received.ranks.iter().position(|r| *r == me).unwrap_or(0);
-    let dim = cx.named_opt::<CollectiveDimension>(f::CollectiveCompute::cc_dim)?.unwrap_or(CollectiveDimension::Free);
+    let dim = own.cc_dim;
     for k in 0..cx.n_ins() {
-        let Some((_, own)) = cx.location_and_pattern(k)? else { return Err(cx.missing("ins", k)) };
-        let (dense, size) = (own.like_dense()?, own.len() * own.dtype().size());
+        let Some((_, pattern)) = cx.location_and_pattern(k)? else { return Err(cx.missing("ins", k)) };
+        let (dense, size) = (pattern.like_dense()?, pattern.len() * pattern.dtype().size());
         let mut buffers = Vec::with_capacity(received.ranks.len());
         for (id, inputs) in received.ranks.iter().zip(&received.buffers) {
             let bytes = inputs.get(k).map_or(&[][..], Vec::as_slice);
@@ -115,7 +105,7 @@ pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> 
             buffers.push(Src::new(bytes, &dense)?);
         }
         let source = match kind {
-            CollectiveKind::Permute => permute_source(&pairs(cx), me),
+            CollectiveKind::Permute => permute_source(&pairs(own), me),
             CollectiveKind::PermuteImplicit => kernel::ring_source(&received.ranks, me),
             _ => Some(me),
         };
@@ -125,7 +115,7 @@ pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> 
             Error::new(Code::S008, "the sending rank is not in the group").received(format!("rank {source}"))
         })?;
         let chosen = match kind {
-            CollectiveKind::SendRecvCce => listed(cx, &received.ranks, &buffers)?,
+            CollectiveKind::SendRecvCce => listed(own, &received.ranks, &buffers)?,
             _ => Vec::new(),
         };
         let mut io = cx.open(&[Want::Out(k)])?;
@@ -148,8 +138,7 @@ pub fn collective(cx: &mut Cx, kind: CollectiveKind, op: AluOp) -> Result<bool> 
 }
 
 /// What the ranks of `recv_from_rank` sent, in that order (`opcodes.md` 10).
-fn listed<'a>(cx: &Cx, ranks: &[u32], buffers: &[Src<'a>]) -> Result<Vec<Src<'a>>> {
-    let from = cx.ints(f::CollectiveCompute::recv_from_rank)?;
+fn listed<'a>(own: &params::CollectiveCompute, ranks: &[u32], buffers: &[Src<'a>]) -> Result<Vec<Src<'a>>> {
     let buffer = |from: i64| {
         let at = ranks.iter().position(|r| i64::from(*r) == from);
         at.and_then(|k| buffers.get(k)).copied().ok_or_else(|| {
@@ -158,11 +147,10 @@ fn listed<'a>(cx: &Cx, ranks: &[u32], buffers: &[Src<'a>]) -> Result<Vec<Src<'a>
                 .operand("recv_from_rank")
         })
     };
-    from.into_iter().map(buffer).collect()
+    own.recv_from_rank.iter().flatten().copied().map(buffer).collect()
 }
 
-fn pairs(cx: &Cx) -> Vec<(u32, u32)> {
-    let Some(Value::Groups(list)) = cx.cold(f::CollectiveCompute::src_target_pairs) else { return Vec::new() };
+fn pairs(own: &params::CollectiveCompute) -> Vec<(u32, u32)> {
     let pair = |p: &Vec<i64>| Some((u32::try_from(*p.first()?).ok()?, u32::try_from(*p.get(1)?).ok()?));
-    list.iter().filter_map(pair).collect()
+    own.src_target_pairs.iter().flatten().filter_map(pair).collect()
 }

@@ -120,7 +120,6 @@ fn role(cx: &Cx, k: usize) -> Option<Role> {
 
 /// Outputs are written; accumulating instructions also read what they add to.
 fn written(cx: &Cx, k: usize) -> Result<Access> {
-    let adds = role(cx, k).is_some_and(|r| r.adds)
-        && cx.met(cx.inst.opcode.row().rule(|r| matches!(r, Rule::Adds(_))).unwrap_or_default())?;
+    let adds = role(cx, k).is_some_and(|r| r.adds) && cx.is_form(cx.inst.forms.adds, |r| matches!(r, Rule::Adds(_)))?;
     Ok(if adds { Access::Update } else { Access::Write })
 }

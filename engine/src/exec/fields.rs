@@ -1,103 +1,72 @@
-//! Fields as values, evaluated in the current environment.
+//! Own keys: the parameters that an opcode prepared, and the forms that they decide.
 
-use super::Cx;
-use crate::ir::When;
+use super::{Cx, Execute};
+use crate::Result;
+use crate::ir::{Params, Rule};
 use crate::world::*;
-use crate::{Code, Error, Result};
-use birsim_kernels::Named;
 
-impl<'w> Cx<'_, 'w> {
-    fn field_error(&self, k: usize, what: &str) -> Error {
-        let key = self.inst.opcode.row().fields.get(k).map_or("?", |f| f.key);
-        Error::new(Code::J003, format!("the key {key} {what}")).operand(key)
+/// The own keys as they are: `prepare` of opcodes whose code reads the record of the row.
+pub(super) fn own<P: Params>(draft: &Draft) -> Result<P> {
+    P::decode(draft)
+}
+
+/// Prepares parameters of the type that `run` takes.
+pub(super) fn prepared<P: Send + Sync + 'static>(
+    draft: &Draft,
+    prepare: impl Fn(&Draft) -> Result<P>,
+    _run: impl Fn(&mut Cx, &P) -> Result<()>,
+) -> Result<Ready> {
+    Ok(Box::new(prepare(draft)?))
+}
+
+/// Runs an instruction with the parameters that were prepared at load, or are prepared now.
+pub(super) fn run<P: Send + Sync + 'static>(
+    cx: &mut Cx,
+    prepare: impl Fn(&Draft) -> Result<P>,
+    run: impl Fn(&mut Cx, &P) -> Result<()>,
+) -> Result<()> {
+    let inst = cx.inst;
+    match inst.own.get::<P>() {
+        Some(p) => run(cx, p),
+        None => {
+            let p = prepare(&cx.draft())?;
+            run(cx, &p)
+        }
     }
+}
 
-    /// Integer field.
-    pub fn int(&self, k: usize) -> Result<i64> {
-        self.int_opt(k)?.ok_or_else(|| self.field_error(k, "is missing"))
-    }
+/// The code of one opcode.
+#[derive(Clone, Copy)]
+pub struct Bound {
+    /// Makes its parameters, at load where nothing depends on the run.
+    pub prepare: Prepare,
+    /// Runs it.
+    pub run: Execute,
+}
 
-    /// Integer field that may be absent.
-    pub fn int_opt(&self, k: usize) -> Result<Option<i64>> {
-        Ok(match &self.inst.fields[k] {
-            FieldValue::Absent => None,
-            FieldValue::Int(v) => Some(*v),
-            FieldValue::Float(x) if x.fract() == 0.0 && x.abs() < 9e18 => Some(*x as i64),
-            FieldValue::Ex(e) => Some(self.eval(e)?),
-            _ => return Err(self.field_error(k, "is not an integer")),
-        })
-    }
-
-    /// Flag field; absent means false.
-    pub fn flag(&self, k: usize) -> Result<bool> {
-        Ok(self.int_opt(k)?.unwrap_or(0) != 0)
-    }
-
-    /// Float field.
-    pub fn float(&self, k: usize) -> Result<f64> {
-        match &self.inst.fields[k] {
-            FieldValue::Float(x) => Ok(*x),
-            _ => self.int(k).map(|i| i as f64),
+impl Cx<'_, '_> {
+    /// The instruction as `prepare` sees it now.
+    pub(super) fn draft(&self) -> Draft<'_> {
+        Draft {
+            opcode: self.inst.opcode,
+            engine: self.inst.engine,
+            auto_accumulate: self.inst.auto_accumulate,
+            fields: self.inst.own.keys(),
+            operands: self.inst.operands,
+            program: self.m.program,
+            profile: self.profile(),
+            target: self.m.settings.target,
+            now: Some(Now { scalars: self.scalars(), dynamic: &self.m.scratch.dynamic }),
+            waits: Default::default(),
         }
     }
 
-    /// Enumeration field.
-    pub fn named<T: Named>(&self, k: usize) -> Result<T> {
-        self.named_opt(k)?.ok_or_else(|| self.field_error(k, "is missing"))
-    }
-
-    /// Enumeration field that may be absent.
-    pub fn named_opt<T: Named>(&self, k: usize) -> Result<Option<T>> {
-        match self.int_opt(k)? {
-            None => Ok(None),
-            Some(v) => u8::try_from(v)
-                .ok()
-                .and_then(T::from_ordinal)
-                .map(Some)
-                .ok_or_else(|| self.field_error(k, "has no such value").received(v)),
-        }
-    }
-
-    /// All conditions on own keys are met.
-    pub fn met(&self, conditions: &[When]) -> Result<bool> {
-        for c in conditions {
-            let value = match self.inst.opcode.row().field_index(c.key()) {
-                Some(k) => self.int_opt(k)?.unwrap_or(0),
-                None => 0,
-            };
-            if !c.meets(value) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// List of integers, evaluated; empty when absent.
-    pub fn ints(&self, k: usize) -> Result<Vec<i64>> {
-        match &self.inst.fields[k] {
-            FieldValue::Exs(list) => list.iter().map(|e| self.eval(e)).collect(),
-            FieldValue::Absent => Ok(Vec::new()),
-            _ => Err(self.field_error(k, "is not a list of integers")),
-        }
-    }
-
-    /// A pair of integers, when there is one.
-    pub fn pair_opt(&self, k: usize) -> Result<Option<[i64; 2]>> {
-        match &self.inst.fields[k] {
-            FieldValue::Absent => Ok(None),
-            FieldValue::Exs(list) => match list.as_ref() {
-                [a, b] => Ok(Some([self.eval(a)?, self.eval(b)?])),
-                _ => Err(self.field_error(k, "is not a pair of integers")),
-            },
-            _ => Err(self.field_error(k, "is not a pair of integers")),
-        }
-    }
-
-    /// Any other field, as in the module.
-    pub fn cold(&self, k: usize) -> Option<&'w crate::ir::Value> {
-        match &self.inst.fields[k] {
-            FieldValue::Cold(v) => Some(v),
-            _ => None,
+    /// Whether a form holds. Where the keys did not decide it at load, `rule` picks its rule from the row.
+    pub fn is_form(&self, form: Form, rule: impl Fn(&Rule) -> bool) -> Result<bool> {
+        match form {
+            Form::No => Ok(false),
+            Form::Yes => Ok(true),
+            Form::Open => self.draft().met(self.inst.opcode.row().rule(rule).unwrap_or_default()),
         }
     }
 }

@@ -1,24 +1,23 @@
 //! Gathers and scatters through index tensors (42 to 46), and the run-time offsets of DMACopy.
 
 use super::Want::{In, Index, Out, OutTable, Table};
+use super::fields::own;
 use super::{Cx, Want};
-use crate::ir::opcodes::dma::field as fd;
-use crate::ir::opcodes::indirect::field as f;
-use crate::ir::{IndirectDim, Value};
-use crate::world::{Diagnostic, Indexed, Opnd, Remark, VectorSpec};
+use crate::ir::IndirectDim;
+use crate::ir::opcodes::params;
+use crate::world::{Diagnostic, Draft, Indexed, Opnd, Remark, VectorSpec};
 use crate::{Code, Error, Result};
-use birsim_kernels::Named;
 use birsim_kernels::access::{Input, Src};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::cast::MemoryReductionOp;
 use birsim_kernels::indirect::{self as kernel, Log};
 
 bind! {
-    GenericIndirectLoad => generic_load,
+    GenericIndirectLoad(load_dims) => generic_load,
     IndirectLoad => load,
-    GenericIndirectSave => generic_save,
+    GenericIndirectSave(prepare_generic_save) => generic_save,
     IndirectSave => save,
-    IndirectSaveAccumulate => save_accumulate,
+    IndirectSaveAccumulate(own) => save_accumulate,
 }
 
 /// A log of the places that indices choose, when the run is observed.
@@ -62,11 +61,22 @@ pub fn save(cx: &mut Cx) -> Result<()> {
     reached(cx, cx.n_ins(), address, log)
 }
 
-fn dims(cx: &Cx, field: usize) -> Vec<kernel::IndirectDim> {
-    match cx.cold(field) {
-        Some(Value::Enums(list)) => list.iter().filter_map(|o| kernel::IndirectDim::from_ordinal(*o)).collect(),
-        _ => Vec::new(),
-    }
+/// The axes that indices drive.
+pub type Dims = Box<[kernel::IndirectDim]>;
+
+fn load_dims(draft: &Draft) -> Result<Dims> {
+    Ok(own::<params::GenericIndirectLoad>(draft)?.indirect_dims.unwrap_or_default())
+}
+
+/// A scatter: the axes that indices drive, and how elements are combined.
+pub struct GenericSave {
+    dims: Dims,
+    op: AluOp,
+}
+
+fn prepare_generic_save(draft: &Draft) -> Result<GenericSave> {
+    let own = own::<params::GenericIndirectSave>(draft)?;
+    Ok(GenericSave { dims: own.indirect_dims.unwrap_or_default(), op: own.op })
 }
 
 fn index_operands(cx: &Cx) -> impl Iterator<Item = Want> + use<> {
@@ -74,31 +84,28 @@ fn index_operands(cx: &Cx) -> impl Iterator<Item = Want> + use<> {
 }
 
 /// GenericIndirectLoad (42).
-pub fn generic_load(cx: &mut Cx) -> Result<()> {
-    let dims = dims(cx, f::GenericIndirectLoad::indirect_dims);
+pub fn generic_load(cx: &mut Cx, dims: &Dims) -> Result<()> {
     let log = log(cx);
     let wants: Vec<Want> = [Table(0)].into_iter().chain(index_operands(cx)).chain([Out(0)]).collect();
     let indices = 1..cx.n_ins();
     let mut io = cx.open(&wants)?;
     let from = io.ins.table(0, &log)?;
     let indices: Result<Vec<Src>> = indices.map(|k| io.ins.src(k)).collect();
-    kernel::generic_load(&dims, &from, &indices?, &mut io.outs.dst(0)?, io.profile)?;
+    kernel::generic_load(dims, &from, &indices?, &mut io.outs.dst(0)?, io.profile)?;
     let address = from.address;
     drop(io);
     reached(cx, 0, address, log)
 }
 
 /// GenericIndirectSave (44).
-pub fn generic_save(cx: &mut Cx) -> Result<()> {
-    let dims = dims(cx, f::GenericIndirectSave::indirect_dims);
-    let op = cx.named_opt::<AluOp>(f::GenericIndirectSave::op)?.unwrap_or(AluOp::Add);
+pub fn generic_save(cx: &mut Cx, own: &GenericSave) -> Result<()> {
     let log = log(cx);
     let wants: Vec<Want> = [In(0)].into_iter().chain(index_operands(cx)).chain([OutTable(0)]).collect();
     let indices = 1..cx.n_ins();
     let mut io = cx.open(&wants)?;
     let indices: Result<Vec<Src>> = indices.map(|k| io.ins.src(k)).collect();
     let mut to = io.outs.table(0, &log)?;
-    kernel::generic_save(&dims, op, &io.ins.src(0)?, &indices?, &mut to, io.profile)?;
+    kernel::generic_save(&own.dims, own.op, &io.ins.src(0)?, &indices?, &mut to, io.profile)?;
     let address = to.address;
     drop(io);
     reached(cx, cx.n_ins(), address, log)
@@ -123,17 +130,15 @@ fn table_base(cx: &mut Cx) -> Result<Option<i64>> {
 }
 
 /// IndirectSaveAccumulate (46): indices, values, base address; the table is the output.
-pub fn save_accumulate(cx: &mut Cx) -> Result<()> {
+pub fn save_accumulate(cx: &mut Cx, own: &params::IndirectSaveAccumulate) -> Result<()> {
     let base = table_base(cx)?;
-    let count = cx.int_opt(f::IndirectSaveAccumulate::num_indices)?;
-    let entry_step_elements = cx.int_opt(f::IndirectSaveAccumulate::entry_step_elements)?.unwrap_or(1);
-    let op = cx.named_opt::<AluOp>(f::IndirectSaveAccumulate::op)?.unwrap_or(AluOp::Add);
+    let entry_step_elements = own.entry_step_elements.map_or(1, i64::from);
     let log = log(cx);
     let mut io = cx.open(&[In(0), In(1), OutTable(0)])?;
     let (indices, data) = (io.ins.src(0)?, io.ins.src(1)?);
-    let num_indices = count.map_or(indices.len() as u64, |n| n.max(0) as u64);
+    let num_indices = own.num_indices.map_or(indices.len() as u64, u64::from);
     let mut to = io.outs.table(0, &log)?;
-    let p = kernel::SaveAccumulate { num_indices, entry_step_elements, op, base };
+    let p = kernel::SaveAccumulate { num_indices, entry_step_elements, op: own.op, base };
     kernel::save_accumulate(&p, &data, &indices, &mut to, io.profile)?;
     let address = to.address;
     drop(io);
@@ -141,8 +146,7 @@ pub fn save_accumulate(cx: &mut Cx) -> Result<()> {
 }
 
 /// A DMACopy with a run-time offset that needs more than a plain copy; `None` when it does not.
-pub fn dynamic_copy(cx: &mut Cx, op: MemoryReductionOp) -> Result<Option<()>> {
-    let oob_is_err = cx.int_opt(fd::DMACopy::oob_is_err)?.unwrap_or(1) != 0;
+pub fn dynamic_copy(cx: &mut Cx, op: MemoryReductionOp, oob_is_err: bool) -> Result<Option<()>> {
     let vector = |cx: &Cx, k: usize| match cx.operand(k) {
         Some(Opnd::Dynamic(d)) => {
             d.vector.map(|v| (v, v.coefficient.unwrap_or_else(|| d.ap.first().map_or(0, |p| p.step))))

@@ -26,8 +26,9 @@ pub mod select;
 mod views;
 mod watch;
 
+pub use fields::Bound;
 pub use machine::Machine;
-pub use table::kernel;
+pub use table::{kernel, prepare};
 pub use views::{Ins, Opened, Outs, Want};
 pub use watch::Watch;
 
@@ -95,8 +96,7 @@ impl<'m, 'w> Cx<'m, 'w> {
 
     /// The instruction says that it may read memory nothing wrote.
     pub fn may_read_uninit(&self) -> bool {
-        let field = self.inst.opcode.row().field_index("can_read_uninit");
-        field.is_some_and(|k| matches!(self.inst.fields[k], FieldValue::Int(1)))
+        self.inst.reads_uninit
     }
 
     /// (location, pattern) of operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
@@ -108,7 +108,7 @@ impl<'m, 'w> Cx<'m, 'w> {
     }
 
     fn missing(&self, role: &str, k: usize) -> Error {
-        views::missing(self.inst.opcode, role, k)
+        missing(self.inst.opcode, role, k)
     }
 
     /// A dynamic operand leaves its tensor, and the instruction skips the elements outside (ruling D22).
@@ -247,22 +247,13 @@ impl<'m, 'w> Cx<'m, 'w> {
         }
     }
 
-    /// Some tensor operand is in PSUM.
-    pub fn any_in_psum(&self) -> Result<bool> {
-        for k in 0..self.n_ins() + self.n_outs() {
-            if let Some((loc, _)) = self.place_of(k)?
-                && self.m.places[loc as usize].0.ty == crate::ir::MemoryType::Psum
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// Evaluates an expression in the current environment.
     pub fn eval(&self, ex: &Ex) -> Result<i64> {
-        let env = Scalars { registers: self.m.registers, induction: self.m.induction, core: self.m.settings.core };
-        ex.eval(&env)
+        ex.eval(&self.scalars())
+    }
+
+    fn scalars(&self) -> Scalars<'_> {
+        Scalars { registers: self.m.registers, induction: self.m.induction, core: self.m.settings.core }
     }
 }
 

@@ -2,99 +2,130 @@
 
 use super::Cx;
 use super::Want::{In, Out};
-use crate::ir::opcodes::pe::field as f;
-use crate::ir::{MatmultPerfMode, MemoryType};
+use super::fields::own;
+use crate::ir::MemoryType;
+use crate::ir::opcodes::params;
 use crate::memory::accumulate::{MacMode, clear, write_product};
 use crate::target::PSUM_BANK_BYTES;
-use crate::world::{AccumShadow, Diagnostic, Remark};
+use crate::world::{AccumShadow, Diagnostic, Draft, Remark};
 use crate::{Code, Error, Result};
-use birsim_kernels::Dtype;
 use birsim_kernels::access::{Pair, Pattern};
 use birsim_kernels::matmul::{self, Matmult, PeLimits};
 use birsim_kernels::mx;
 use birsim_kernels::profile::{OneZeroHints, PsumClear, PsumIdle};
+use birsim_kernels::{Dtype, Profile};
 
 bind! {
-    Matmult => matmult,
+    Matmult(prepare_matmult) => matmult,
     MatmultSparse => matmult_sparse,
-    MatmultMx => matmult_mx,
+    MatmultMx(prepare_matmult_mx) => matmult_mx,
     QuantizeMx => quantize_mx,
 }
 
 /// Accumulation flag bits (`matmul-mx.md` 3.1).
-const START: i64 = 1;
-const ACCUMULATE: i64 = 4;
+const START: u8 = 1;
+const ACCUMULATE: u8 = 4;
+
+/// A product and its write.
+pub struct Product {
+    p: Matmult,
+    mode: MacMode,
+    /// Banks that a group head clears; `None` when it clears the elements it writes.
+    region: Option<u64>,
+}
+
+/// Prepares the product from the record of a member of the family; they share these keys.
+macro_rules! product {
+    ($draft:expr, $record:ident) => {{
+        let draft: &Draft = $draft;
+        let own = own::<params::$record>(draft)?;
+        if draft.profile.matmul_one_zero == OneZeroHints::Refuse && (own.is_fmap_onezero || own.is_weight_onezero) {
+            return Err(Error::new(Code::U002, "the meaning of the one-zero hints of a matmul is not published"));
+        }
+        let level = u32::from(draft.target.arch() as u8);
+        let p = Matmult {
+            limits: PeLimits::of(level, draft.out_dtype(0)?),
+            level,
+            ifmap_zero: Some(own.ifmap_quant_offset).filter(|z| *z != 0),
+            weights_zero: Some(own.weights_quant_offset).filter(|z| *z != 0),
+            perf_mode: own.perf_mode,
+            is_transpose: own.is_transpose,
+            replication: [own.replication_resolution, own.replication_shift_amnt, own.replication_num_rows],
+            tile_size: pair(own.tile_size.as_deref(), "tile_size")?,
+            tile_position: pair(own.tile_position.as_deref(), "tile_position")?,
+            fma: draft.profile.matmul_fma,
+        };
+        let mode = mac_mode(draft, own.accumulation_flag)?;
+        let region = if mode == MacMode::Start { zero_region(draft.profile, own.psum_zero_region)? } else { None };
+        Ok(Product { p, mode, region })
+    }};
+}
+
+fn prepare_matmult(draft: &Draft) -> Result<Product> {
+    product!(draft, Matmult)
+}
+
+fn prepare_matmult_mx(draft: &Draft) -> Result<Product> {
+    product!(draft, MatmultMx)
+}
 
 /// Matmult (8).
-pub fn matmult(cx: &mut Cx) -> Result<()> {
-    let p = shared_fields(cx)?;
-    let mode = mac_mode(cx, f::Matmult::accumulation_flag)?;
+pub fn matmult(cx: &mut Cx, own: &Product) -> Result<()> {
     let mut product = std::mem::take(&mut cx.m.scratch.product);
     let done = cx
         .open(&[In(0), In(1)])
-        .and_then(|io| matmul::matmult(&p, &io.ins.src(0)?, &io.ins.src(1)?, &mut product, io.profile));
-    let done = done.and_then(|()| store(cx, mode, product.rows(), product.cols(), product.values()));
+        .and_then(|io| matmul::matmult(&own.p, &io.ins.src(0)?, &io.ins.src(1)?, &mut product, io.profile));
+    let done = done.and_then(|()| store(cx, own, product.rows(), product.cols(), product.values()));
     cx.m.scratch.product = product;
     done
 }
 
-/// Fields that the matmul family shares. They have the same order in every row of the family.
-fn shared_fields(cx: &Cx) -> Result<Matmult> {
-    let hints = [f::Matmult::is_fmap_onezero, f::Matmult::is_weight_onezero];
-    if cx.profile().matmul_one_zero == OneZeroHints::Refuse {
-        for hint in hints {
-            if cx.flag(hint)? {
-                return Err(Error::new(Code::U002, "the meaning of the one-zero hints of a matmul is not published"));
-            }
-        }
-    }
-    let out = cx.out_dtype(0)?;
-    let level = u32::from(cx.m.settings.target.arch() as u8);
-    Ok(Matmult {
-        limits: PeLimits::of(level, out),
-        level,
-        ifmap_zero: zero_point(cx, f::Matmult::ifmap_quant_offset)?,
-        weights_zero: zero_point(cx, f::Matmult::weights_quant_offset)?,
-        perf_mode: cx.named::<MatmultPerfMode>(f::Matmult::perf_mode)?,
-        is_transpose: cx.flag(f::Matmult::is_transpose)?,
-        replication: [
-            small(cx, f::Matmult::replication_resolution)?,
-            small(cx, f::Matmult::replication_shift_amnt)?,
-            small(cx, f::Matmult::replication_num_rows)?,
-        ],
-        tile_size: pair(cx, f::Matmult::tile_size)?,
-        tile_position: pair(cx, f::Matmult::tile_position)?,
-        fma: cx.profile().matmul_fma,
-    })
-}
-
 /// Reads the flag byte. START clears the addressed elements (ruling D40), neither flag overwrites.
-pub(super) fn mac_mode(cx: &Cx, field: usize) -> Result<MacMode> {
-    let flag = cx.int(field)?;
+fn mac_mode(draft: &Draft, flag: u8) -> Result<MacMode> {
     if !matches!(flag, 0..=4 | 6) {
         return Err(Error::new(Code::S008, "the accumulation flag is one of 0, 1, 2, 3, 4, 6")
             .received(flag)
             .operand("accumulation_flag"));
     }
-    if cx.inst.auto_accumulate {
+    if draft.auto_accumulate {
         // The function leaves it to the machine: the first write of an element copies, later ones add.
         return Ok(MacMode::Accumulate);
     }
     Ok(match flag {
         f if f & START != 0 => MacMode::Start,
         f if f & ACCUMULATE != 0 => MacMode::Accumulate,
-        _ if cx.profile().psum_idle == PsumIdle::Add => MacMode::Accumulate,
+        _ if draft.profile.psum_idle == PsumIdle::Add => MacMode::Accumulate,
         _ => MacMode::Overwrite,
     })
 }
 
+/// The whole banks that a group head names: 2^region of them.
+fn zero_region(profile: &Profile, region: u8) -> Result<Option<u64>> {
+    if region == 0 && profile.psum_clear == PsumClear::Elements {
+        return Ok(None);
+    }
+    1u64.checked_shl(u32::from(region)).filter(|banks| *banks <= 8).map(Some).ok_or_else(|| {
+        Error::new(Code::J011, "PSUM has eight banks, so a zero region is 2^0 to 2^3 of them")
+            .received(region)
+            .operand("psum_zero_region")
+    })
+}
+
+fn pair(list: Option<&[i64]>, key: &str) -> Result<[i64; 2]> {
+    match list {
+        None => Ok([-1, -1]),
+        Some([a, b]) => Ok([*a, *b]),
+        Some(_) => Err(Error::new(Code::J003, format!("the key {key} is not a pair of integers")).operand(key)),
+    }
+}
+
 /// Writes a finished product to its PSUM destination.
-pub(super) fn store(cx: &mut Cx, mode: MacMode, rows: usize, cols: usize, values: &[f32]) -> Result<()> {
+fn store(cx: &mut Cx, own: &Product, rows: usize, cols: usize, values: &[f32]) -> Result<()> {
     let arena = cx.out_arena(0)?;
     let psum = cx.out_memory(0)? == MemoryType::Psum;
     // START clears before the first product lands.
-    if mode == MacMode::Start && psum {
-        clear_region(cx, f::Matmult::psum_zero_region)?;
+    if let (Some(banks), true) = (own.region, psum) {
+        clear_banks(cx, banks)?;
     }
     let mut io = cx.open(&[Out(0)])?;
     let mut dst = io.outs.dst(0)?;
@@ -109,7 +140,7 @@ pub(super) fn store(cx: &mut Cx, mode: MacMode, rows: usize, cols: usize, values
     let Some(marks) = io.accums.get_mut(arena).and_then(|a| a.0.as_mut()) else {
         return Err(Error::new(Code::B001, "a PSUM arena has no accumulate shadow"));
     };
-    let fresh = write_product(&mut dst, marks, mode, values, io.profile)?;
+    let fresh = write_product(&mut dst, marks, own.mode, values, io.profile)?;
     drop(io);
     if let (Some((lo, hi)), false) = (fresh, cx.inst.auto_accumulate) {
         note_fresh(cx, lo, hi)?;
@@ -140,17 +171,8 @@ fn note_fresh(cx: &mut Cx, lo: usize, hi: usize) -> Result<()> {
     Ok(())
 }
 
-/// Clears the whole banks that a group head names: 2^region banks from the one the output starts in (rulings D17, D40).
-fn clear_region(cx: &mut Cx, field: usize) -> Result<()> {
-    let region = cx.int_opt(field)?.unwrap_or(0);
-    if region == 0 && cx.profile().psum_clear == PsumClear::Elements {
-        return Ok(());
-    }
-    let banks = u32::try_from(region).ok().and_then(|r| 1u64.checked_shl(r)).filter(|b| *b <= 8).ok_or_else(|| {
-        Error::new(Code::J011, "PSUM has eight banks, so a zero region is 2^0 to 2^3 of them")
-            .received(region)
-            .operand("psum_zero_region")
-    })?;
+/// Clears banks from the one the output starts in (rulings D17, D40).
+fn clear_banks(cx: &mut Cx, banks: u64) -> Result<()> {
     let Some((loc, pattern)) = cx.location_and_pattern(cx.n_ins())? else { return Ok(()) };
     let place = cx.m.places[loc as usize].0.clone();
     let (lanes, stride) = (pattern.lanes() as u32, place.row_stride);
@@ -173,34 +195,14 @@ fn clear_region(cx: &mut Cx, field: usize) -> Result<()> {
     Ok(())
 }
 
-fn zero_point(cx: &Cx, field: usize) -> Result<Option<u8>> {
-    match cx.int_opt(field)? {
-        None | Some(0) => Ok(None),
-        Some(v) => u8::try_from(v)
-            .map(Some)
-            .map_err(|_| Error::new(Code::J011, "a zero point is an unsigned byte").received(v)),
-    }
-}
-
-fn small(cx: &Cx, field: usize) -> Result<u32> {
-    let v = cx.int_opt(field)?.unwrap_or(0);
-    u32::try_from(v).map_err(|_| Error::new(Code::J011, "a replication field is not negative").received(v))
-}
-
-fn pair(cx: &Cx, field: usize) -> Result<[i64; 2]> {
-    cx.pair_opt(field).map(|p| p.unwrap_or([-1, -1]))
-}
-
 /// MatmultMx (95).
-pub fn matmult_mx(cx: &mut Cx) -> Result<()> {
-    let p = shared_fields(cx)?;
-    let mode = mac_mode(cx, f::MatmultMx::accumulation_flag)?;
+pub fn matmult_mx(cx: &mut Cx, own: &Product) -> Result<()> {
     let mut product = std::mem::take(&mut cx.m.scratch.product);
     let done = cx.open(&[In(0), In(1), In(2), In(3)]).and_then(|io| {
         let (ifmap, weights) = (io.ins.src(0)?, io.ins.src(1)?);
-        mx::matmult_mx(&p, &ifmap, &weights, &io.ins.src(2)?, &io.ins.src(3)?, &mut product)
+        mx::matmult_mx(&own.p, &ifmap, &weights, &io.ins.src(2)?, &io.ins.src(3)?, &mut product)
     });
-    let done = done.and_then(|()| store(cx, mode, product.rows(), product.cols(), product.values()));
+    let done = done.and_then(|()| store(cx, own, product.rows(), product.cols(), product.values()));
     cx.m.scratch.product = product;
     done
 }

@@ -1,18 +1,17 @@
 //! DevicePrint (57): the text of a tensor, collected for the caller of the simulator.
 
+use super::fields::own;
 use super::{Cx, Want};
 use crate::Result;
 use crate::ir::DebugBuffer;
-use crate::ir::Value;
-use crate::ir::opcodes::kernels::field as f;
-use crate::world::{DevicePrint, FieldValue};
-use crate::world::{Diagnostic, Remark};
+use crate::ir::opcodes::params;
+use crate::world::{DevicePrint, Diagnostic, Remark};
 use birsim_kernels::access::Src;
 use birsim_kernels::cast;
 use std::fmt::Write;
 
 bind! {
-    DevicePrint => device_print,
+    DevicePrint(own) => device_print,
 }
 
 /// Text that one run collects at most; whole tensors may take more.
@@ -24,15 +23,8 @@ const WHOLE: usize = 1000;
 const EDGE: usize = 3;
 
 /// DevicePrint (57).
-pub fn device_print(cx: &mut Cx) -> Result<()> {
-    let buffer = cx.named_opt::<DebugBuffer>(f::DevicePrint::output_buffer)?.unwrap_or(DebugBuffer::Stdout);
-    let prefix = match &cx.inst.fields[f::DevicePrint::prefix] {
-        FieldValue::Cold(v) => match v.as_ref() {
-            Value::Str(s) => s.clone(),
-            _ => String::new(),
-        },
-        _ => String::new(),
-    };
+pub fn device_print(cx: &mut Cx, own: &params::DevicePrint) -> Result<()> {
+    let prefix = &own.prefix;
     let used: usize = cx.m.prints.0.iter().map(|p| p.text.len()).sum();
     let print_all = cx.m.settings.print_all;
     let most = if print_all { MAX_TEXT_WHOLE } else { MAX_TEXT };
@@ -48,7 +40,7 @@ pub fn device_print(cx: &mut Cx) -> Result<()> {
     let _ = write!(text, "{prefix}{}{} [{}]", if prefix.is_empty() { "" } else { " " }, src.dtype(), dims.join(" x "));
     rows(&src, print_all, most, &mut text);
     drop(io);
-    cx.m.prints.0.push(DevicePrint { stderr: buffer == DebugBuffer::Stderr, text });
+    cx.m.prints.0.push(DevicePrint { stderr: own.output_buffer == DebugBuffer::Stderr, text });
     Ok(())
 }
 

@@ -2,8 +2,9 @@
 
 use super::Cx;
 use super::Want::{In, Maybe, Out};
-use crate::ir::opcodes::random::field as f;
-use crate::ir::{Engine, MemoryType, RandomAlgorithm};
+use super::fields::own;
+use crate::ir::opcodes::params;
+use crate::ir::{Engine, MemoryType};
 use crate::world::spawn::engine_index;
 use crate::{Code, Error, Result};
 use birsim_kernels::access::Input;
@@ -12,21 +13,20 @@ use birsim_kernels::rng::{self, Mt19937_64};
 
 bind! {
     GetRandState => get_state,
-    SetRandState => set_state,
-    Rand => rand,
-    Dropout => dropout,
+    SetRandState(own) => set_state,
+    Rand(own) => rand,
+    Dropout(own) => dropout,
     Rand2 => rand2,
     RandSetState => set_state2,
     RandGetState => get_state2,
 }
 
 /// Rand (60).
-pub fn rand(cx: &mut Cx) -> Result<()> {
-    let algorithm = cx.named::<RandomAlgorithm>(f::Rand::random_algorithm)?;
+pub fn rand(cx: &mut Cx, own: &params::Rand) -> Result<()> {
     let (first, engine) = (cx.first_partition(0)?, cx.engine());
     let mut io = cx.open(&[Out(0)])?;
     let mut dst = io.outs.dst(0)?;
-    rng::rand(algorithm, io.rngs[engine].0.gen1(first, dst.lanes())?, &mut dst, io.profile)
+    rng::rand(own.random_algorithm, io.rngs[engine].0.gen1(first, dst.lanes())?, &mut dst, io.profile)
 }
 
 /// Rand2 (97).
@@ -55,11 +55,10 @@ fn number(cx: &mut Cx, k: usize) -> Result<Option<f32>> {
 }
 
 /// Dropout (65): the state comes from the seed operand when there is one.
-pub fn dropout(cx: &mut Cx) -> Result<()> {
-    let is_keep_threshold = cx.flag(f::Dropout::is_keep_threshold)?;
+pub fn dropout(cx: &mut Cx, own: &params::Dropout) -> Result<()> {
     let (first, engine) = (cx.first_partition(0)?, cx.engine());
     let mut io = cx.open(&[In(1), In(0), Maybe(2), Out(0)])?;
-    let p = rng::Dropout { is_keep_threshold, threshold: io.ins.input(1)? };
+    let p = rng::Dropout { is_keep_threshold: own.is_keep_threshold, threshold: io.ins.input(1)? };
     let seed = match io.ins.input_opt(2)? {
         Some(_) => Some(io.ins.src(2)?),
         None => None,
@@ -141,9 +140,9 @@ pub fn get_state(cx: &mut Cx) -> Result<()> {
 
 /// SetRandState (59): Pool is generation 1, DVE generation 2 (ruling D10). A single number seeds the host generator of the
 /// vector engine; eight immediate words are a seed of the first generation; a tensor is the state itself.
-pub fn set_state(cx: &mut Cx) -> Result<()> {
+pub fn set_state(cx: &mut Cx, own: &params::SetRandState) -> Result<()> {
     let named = match cx.profile().rand_generation {
-        RandGeneration::RngEngine => cx.named_opt::<Engine>(f::SetRandState::rng_engine)?,
+        RandGeneration::RngEngine => own.rng_engine,
         RandGeneration::Engine => None,
     };
     let engine = named.unwrap_or(cx.inst.engine);

@@ -1,8 +1,9 @@
 //! Scalar registers: RegisterAlu, RegisterMove, TensorLoad, TensorSave (`alu.md` 6.12).
 
+use super::fields::own;
 use super::{Cx, Want};
 use crate::ir::Role;
-use crate::ir::opcodes::registers::field as f;
+use crate::ir::opcodes::params;
 use crate::world::{Opnd, RegRef, write_register};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
@@ -11,7 +12,7 @@ use birsim_kernels::alu::AluOp;
 
 bind! {
     ReadVarAddr => read_var_addr,
-    RegisterAlu => register_alu,
+    RegisterAlu(own) => register_alu,
     RegisterMove => register_move,
     TensorLoad => tensor_load,
     TensorSave => tensor_save,
@@ -37,10 +38,10 @@ pub fn register_move(cx: &mut Cx) -> Result<()> {
 
 /// RegisterAlu (73). 32- or 64-bit, wrapping; signedness of the comparisons, shifts and divisions follows the first
 /// operand's dtype.
-pub fn register_alu(cx: &mut Cx) -> Result<()> {
+pub fn register_alu(cx: &mut Cx, own: &params::RegisterAlu) -> Result<()> {
     let reg = target(cx)?;
-    let op = cx.named::<AluOp>(f::RegisterAlu::op)?;
-    let wide = cx.flag(f::RegisterAlu::is_64bit)?;
+    let op = own.op;
+    let wide = own.is_64bit;
     let a = scalar(cx, 0)?;
     let b = match cx.n_ins() {
         1 if op.is_unary() => Imm { dtype: a.dtype, bits: 0 },

@@ -118,11 +118,8 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
 
 /// Whether the instruction skips elements outside its tensors (ruling D22).
 fn skips_outside(cx: &Cx) -> Result<bool> {
-    let rule = cx.inst.opcode.row().rule(|r| matches!(r, Rule::SkipsOutside(_)));
-    match rule.filter(|_| cx.profile().scalar_offset_oob == OffsetPolicy::Skip) {
-        Some(conditions) => cx.met(conditions),
-        None => Ok(false),
-    }
+    Ok(cx.profile().scalar_offset_oob == OffsetPolicy::Skip
+        && cx.is_form(cx.inst.forms.skips_outside, |r| matches!(r, Rule::SkipsOutside(_)))?)
 }
 
 /// A run-time offset in bytes as elements.
@@ -138,10 +135,7 @@ fn whole_elements(bytes: i64, dtype: Dtype) -> Result<i64> {
 
 /// An index vector may drive an address of this form.
 fn takes_vector(cx: &Cx) -> Result<bool> {
-    match cx.inst.opcode.row().rule(|r| matches!(r, Rule::VectorAddress(_))) {
-        Some(conditions) => cx.met(conditions),
-        None => Ok(false),
-    }
+    cx.is_form(cx.inst.forms.vector_address, |r| matches!(r, Rule::VectorAddress(_)))
 }
 
 /// The run-time offset of TensorCopyDynamicSrc and Dst: a register, an immediate, or a tensor of one integer.

@@ -2,17 +2,18 @@
 
 use super::Cx;
 use super::Want::{In, Out};
+use super::fields::own;
 use crate::Result;
-use crate::ir::opcodes::{indirect::field as fi, search::field as f};
+use crate::ir::opcodes::params;
 use birsim_kernels::{gather, indirect, search};
 
 bind! {
-    IndirectCopy => indirect_copy,
+    IndirectCopy(own) => indirect_copy,
     Gather => gather,
     Max => max,
     MaxIndex => max_index,
-    MatchReplace => match_replace,
-    MaxIndexAndMatchReplace => max_index_and_match_replace,
+    MatchReplace(own) => match_replace,
+    MaxIndexAndMatchReplace(own) => max_index_and_match_replace,
     NonzeroWithCount => nonzero_with_count,
 }
 
@@ -29,15 +30,15 @@ pub fn max_index(cx: &mut Cx) -> Result<()> {
 }
 
 /// MatchReplace (90).
-pub fn match_replace(cx: &mut Cx) -> Result<()> {
-    let imm = cx.float(f::MatchReplace::imm_value)? as f32;
+pub fn match_replace(cx: &mut Cx, own: &params::MatchReplace) -> Result<()> {
+    let imm = own.imm_value as f32;
     let mut io = cx.open(&[In(0), In(1), Out(0)])?;
     search::match_replace(imm, &io.ins.src(0)?, &io.ins.src(1)?, &mut io.outs.dst(0)?, None, io.profile)
 }
 
 /// MaxIndexAndMatchReplace (91).
-pub fn max_index_and_match_replace(cx: &mut Cx) -> Result<()> {
-    let imm = cx.float(f::MaxIndexAndMatchReplace::imm_value)? as f32;
+pub fn max_index_and_match_replace(cx: &mut Cx, own: &params::MaxIndexAndMatchReplace) -> Result<()> {
+    let imm = own.imm_value as f32;
     cx.with_both_outputs(&[In(0), In(1)], |ins, dst, indices, profile| {
         search::match_replace(imm, &ins.src(0)?, &ins.src(1)?, dst, Some(indices), profile)
     })
@@ -58,8 +59,8 @@ pub fn gather(cx: &mut Cx) -> Result<()> {
 }
 
 /// IndirectCopy (26).
-pub fn indirect_copy(cx: &mut Cx) -> Result<()> {
-    let valid = cx.int(fi::IndirectCopy::num_valid_indices)?.max(0) as u64;
+pub fn indirect_copy(cx: &mut Cx, own: &params::IndirectCopy) -> Result<()> {
+    let valid = u64::from(own.num_valid_indices);
     let mut io = cx.open(&[In(0), In(1), Out(0)])?;
     indirect::indirect_copy(valid, &io.ins.src(0)?, &io.ins.src(1)?, &mut io.outs.dst(0)?)
 }

@@ -3,18 +3,19 @@
 use super::Cx;
 use super::Want::{In, InPlace, Maybe, Out};
 use super::activation::{drain_second, epilogue};
+use super::fields::own;
 use crate::ir::EngineAccumulation;
-use crate::ir::opcodes::{copy::field as fc, select::field as f};
+use crate::ir::opcodes::params;
+use crate::world::Draft;
 use crate::{Code, Error, Result};
-use birsim_kernels::alu::AluOp;
 use birsim_kernels::{range, select, sequence, shuffle};
 
 bind! {
-    StreamShuffle => stream_shuffle,
+    StreamShuffle(shuffle_mask) => stream_shuffle,
     StreamTranspose => stream_transpose,
     Select => select,
-    CopyPredicated => copy_predicated,
-    RangeSelect => range_select,
+    CopyPredicated(own) => copy_predicated,
+    RangeSelect(own) => range_select,
     GetSequenceBounds => sequence_bounds,
 }
 
@@ -27,11 +28,10 @@ pub fn select(cx: &mut Cx) -> Result<()> {
 }
 
 /// CopyPredicated (52).
-pub fn copy_predicated(cx: &mut Cx) -> Result<()> {
-    let kind =
-        cx.named_opt::<EngineAccumulation>(f::CopyPredicated::accumulator_cmd)?.unwrap_or(EngineAccumulation::Idle);
-    let op = cx.named_opt::<AluOp>(f::CopyPredicated::reduce_op)?.unwrap_or(AluOp::Max);
-    let reverse_pred = cx.flag(f::CopyPredicated::reverse_pred)?;
+pub fn copy_predicated(cx: &mut Cx, own: &params::CopyPredicated) -> Result<()> {
+    let kind = own.accumulator_cmd;
+    let op = own.reduce_op;
+    let reverse_pred = own.reverse_pred;
     let mut io = cx.open(&[In(0), In(1), Maybe(2), Out(0)])?;
     let (predicate, src, on_false) = (io.ins.src(0)?, io.ins.input(1)?, io.ins.input_opt(2)?);
     let epilogue = epilogue(io.accumulator, io.profile, kind, op, None);
@@ -42,16 +42,15 @@ pub fn copy_predicated(cx: &mut Cx) -> Result<()> {
 }
 
 /// RangeSelect (63).
-pub fn range_select(cx: &mut Cx) -> Result<()> {
-    let kind = cx.named_opt::<EngineAccumulation>(f::RangeSelect::reduce_cmd)?.unwrap_or(EngineAccumulation::Idle);
+pub fn range_select(cx: &mut Cx, own: &params::RangeSelect) -> Result<()> {
+    let kind = own.reduce_cmd;
     // Without a second output nothing is folded: the command's default would otherwise touch the accumulator.
     let kind = if cx.n_outs() > 1 { kind } else { EngineAccumulation::Idle };
-    let op = cx.named_opt::<AluOp>(f::RangeSelect::reduce_op)?.unwrap_or(AluOp::Max);
-    let base = cx.int(f::RangeSelect::base)?;
-    let compare = [f::RangeSelect::compare_op0, f::RangeSelect::compare_op1];
-    let [compare_op0, compare_op1] = [cx.named::<AluOp>(compare[0])?, cx.named::<AluOp>(compare[1])?];
-    let fill_value = cx.float(f::RangeSelect::fill_value)? as f32;
-    let num_active_channels = cx.int(f::RangeSelect::num_active_channels)?;
+    let op = own.reduce_op;
+    let base = own.base;
+    let (compare_op0, compare_op1) = (own.compare_op0, own.compare_op1);
+    let fill_value = own.fill_value as f32;
+    let num_active_channels = own.num_active_channels;
     let mut io = cx.open(&[In(1), In(2), In(0), Out(0)])?;
     let (src, bound0, bound1) = (io.ins.src(0)?, io.ins.input(1)?, io.ins.input(2)?);
     let epilogue = epilogue(io.accumulator, io.profile, kind, op, None);
@@ -67,18 +66,19 @@ pub fn sequence_bounds(cx: &mut Cx) -> Result<()> {
     sequence::sequence_bounds(&io.ins.src(0)?, &mut io.outs.dst(0)?, io.profile)
 }
 
+fn shuffle_mask(draft: &Draft) -> Result<Box<[u8]>> {
+    let entry = |m: &i64| {
+        u8::try_from(*m)
+            .map_err(|_| Error::new(Code::S008, "a shuffle mask entry is 0..31 or 255").received(m).operand("mask"))
+    };
+    own::<params::StreamShuffle>(draft)?.mask.iter().map(entry).collect()
+}
+
 /// StreamShuffle (39).
-pub fn stream_shuffle(cx: &mut Cx) -> Result<()> {
-    let mask: Result<Vec<u8>> = cx
-        .ints(fc::StreamShuffle::mask)?
-        .into_iter()
-        .map(|m| {
-            u8::try_from(m)
-                .map_err(|_| Error::new(Code::S008, "a shuffle mask entry is 0..31 or 255").received(m).operand("mask"))
-        })
-        .collect();
+#[allow(clippy::borrowed_box)] // The type is the one that `shuffle_mask` makes.
+pub fn stream_shuffle(cx: &mut Cx, mask: &Box<[u8]>) -> Result<()> {
     let mut io = cx.open(&[In(0), Out(0)])?;
-    shuffle::stream_shuffle(&mask?, &io.ins.src(0)?, &mut io.outs.dst(0)?)
+    shuffle::stream_shuffle(mask, &io.ins.src(0)?, &mut io.outs.dst(0)?)
 }
 
 /// StreamTranspose (40).

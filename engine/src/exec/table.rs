@@ -4,17 +4,29 @@ use super::*;
 use crate::ir::Opcode;
 use crate::ir::table::OPCODES;
 
-/// Declares the functions that run the opcodes of one family: `bind! { TensorScalar => tensor_scalar, .. }`.
+/// Declares the code of the opcodes of one family: `bind! { TensorScalar(own) => tensor_scalar, Max => max, .. }`.
+///
+/// In parentheses stands the function that prepares the parameters, from own keys and operands, at load; the function
+/// after the arrow runs with them. [`own`](super::fields::own) prepares the record of the row as it is.
 macro_rules! bind {
-    ($($opcode:ident => $run:ident),+ $(,)?) => {
-        /// Opcodes of this family and the functions that run them.
-        pub(super) const BOUND: &[(crate::ir::Opcode, crate::exec::Execute)] =
-            &[$((crate::ir::Opcode::$opcode, $run)),+];
+    ($($opcode:ident $(($prepare:path))? => $run:path),+ $(,)?) => {
+        /// Opcodes of this family and their code.
+        pub(super) const BOUND: &[(crate::ir::Opcode, crate::exec::Bound)] =
+            &[$((crate::ir::Opcode::$opcode, bind!(@code $run $(, $prepare)?))),+];
+    };
+    (@code $run:path) => {
+        crate::exec::Bound { prepare: |_| Ok(Box::new(())), run: $run }
+    };
+    (@code $run:path, $prepare:path) => {
+        crate::exec::Bound {
+            prepare: |draft| crate::exec::fields::prepared(draft, $prepare, $run),
+            run: |cx| crate::exec::fields::run(cx, $prepare, $run),
+        }
     };
 }
 
 /// The bindings of every family.
-const FAMILIES: &[&[(Opcode, Execute)]] = &[
+const FAMILIES: &[&[(Opcode, Bound)]] = &[
     activation::BOUND,
     batchnorm::BOUND,
     collective::BOUND,
@@ -32,18 +44,18 @@ const FAMILIES: &[&[(Opcode, Execute)]] = &[
     select::BOUND,
 ];
 
-static KERNELS: [Option<Execute>; OPCODES] = joined();
+static CODE: [Option<Bound>; OPCODES] = joined();
 
 /// The families as one table, indexed by opcode. An opcode that is bound twice does not compile.
-const fn joined() -> [Option<Execute>; OPCODES] {
-    let mut table: [Option<Execute>; OPCODES] = [None; OPCODES];
+const fn joined() -> [Option<Bound>; OPCODES] {
+    let mut table: [Option<Bound>; OPCODES] = [None; OPCODES];
     let mut family = 0;
     while family < FAMILIES.len() {
         let mut k = 0;
         while k < FAMILIES[family].len() {
-            let (opcode, execute) = FAMILIES[family][k];
+            let (opcode, code) = FAMILIES[family][k];
             assert!(table[opcode.ordinal() as usize].is_none(), "an opcode is bound twice");
-            table[opcode.ordinal() as usize] = Some(execute);
+            table[opcode.ordinal() as usize] = Some(code);
             k += 1;
         }
         family += 1;
@@ -51,7 +63,15 @@ const fn joined() -> [Option<Execute>; OPCODES] {
     table
 }
 
-/// The code of an opcode; `None` where only sync or control acts, or where nothing is modelled.
+/// What runs an opcode; `None` where only sync or control acts, or where nothing is modelled.
 pub fn kernel(opcode: Opcode) -> Option<Execute> {
-    KERNELS[opcode.ordinal() as usize]
+    CODE[opcode.ordinal() as usize].map(|code| code.run)
+}
+
+/// Prepares an instruction. Of one that nothing runs, nothing is kept.
+pub fn prepare(draft: &Draft) -> Result<Ready> {
+    match CODE[draft.opcode.ordinal() as usize] {
+        Some(code) => (code.prepare)(draft),
+        None => Ok(Box::new(())),
+    }
 }

@@ -178,10 +178,6 @@ impl<'a> Outs<'a> {
     }
 }
 
-pub(super) fn missing(opcode: Opcode, role: &str, k: usize) -> Error {
-    Error::new(Code::J009, format!("{opcode} needs a tensor operand here")).operand(format!("{role}[{k}]"))
-}
-
 fn ins_name(k: usize) -> String {
     format!("ins[{k}]")
 }

@@ -83,6 +83,7 @@ fn default_value(default: Absence) -> FieldValue {
 pub(super) struct Lowering<'a> {
     pub program: &'a mut Program,
     pub places: &'a [Placement],
+    pub settings: &'a Settings,
     pub known: &'a mut Known,
     pub templates: &'a mut Templates,
     pub core: u32,
@@ -100,12 +101,12 @@ pub(super) struct Lowering<'a> {
 impl<'a> Lowering<'a> {
     pub fn new(
         program: &'a mut Program,
-        places: &'a [Placement],
+        (places, settings): (&'a [Placement], &'a Settings),
         (known, templates, registers): (&'a mut Known, &'a mut Templates, &'a mut u32),
         core: u32,
     ) -> Self {
         let (releases, deferred) = (Vec::new(), Vec::new());
-        Lowering { program, places, known, templates, core, registers, releases, idle: 0, deferred, depth: 0 }
+        Lowering { program, places, settings, known, templates, core, registers, releases, idle: 0, deferred, depth: 0 }
     }
 
     /// Appends the block to the entry function. On an error nothing of it stays.
@@ -271,19 +272,37 @@ impl<'a> Lowering<'a> {
                 .operand("ins[1]"));
         }
         let in_place = template.in_place(&fields);
+        let engine = match i.engine {
+            Engine::Unassigned => row.engines.first().copied().unwrap_or(i.engine),
+            e => e,
+        };
+        let operands = OperandRange { first, ins, outs, indirect };
+        let draft = Draft {
+            opcode: i.opcode,
+            engine,
+            auto_accumulate: i.auto_accumulate,
+            fields: &fields,
+            operands,
+            program: self.program,
+            profile: &self.settings.profile,
+            target: self.settings.target,
+            now: None,
+            waits: Default::default(),
+        };
+        let (forms, reads_uninit) = (Forms::of(&draft), draft.reads_uninit());
+        let own = Own::of(&draft, forms.open(), crate::exec::prepare).unwrap_or(Own::Keys(fields));
         let mut inst = Inst {
             opcode: i.opcode,
-            engine: match i.engine {
-                Engine::Unassigned => row.engines.first().copied().unwrap_or(i.engine),
-                e => e,
-            },
+            engine,
             name: Box::default(),
-            fields,
-            operands: OperandRange { first, ins, outs, indirect },
+            own,
+            operands,
             predicates: Box::default(),
             overlaps: Overlaps::default(),
             all_static: false,
             in_place,
+            forms,
+            reads_uninit,
             body,
             control,
             block: id,

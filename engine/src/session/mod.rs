@@ -142,8 +142,9 @@ impl Session {
         world.resource_scope(|world, mut program: Mut<Program>| {
             let mut places = world.query::<&Placement>();
             let places = places.contiguous_iter(world).ok().and_then(|mut i| i.next()).unwrap_or_default();
+            let settings = world.resource::<Settings>();
             let own = (&mut native.known, &mut native.templates, &mut native.registers);
-            let mut lowering = Lowering::new(&mut program, places, own, core);
+            let mut lowering = Lowering::new(&mut program, (places, settings), own, core);
             let outcome = lowering.append(block);
             let releases = lowering.releases;
             // A shared location is kept to the end: other cores may not have come to it yet.

@@ -52,8 +52,8 @@ impl Core {
             MemMode::Physical => true,
             MemMode::Auto => all_allocated(module),
         };
-        let layout = Layout { strict: options.strict, ..Layout::new(target.sizes(), physical, options.rules()) };
-        let (compiler, program) = Compiler::new(module, layout, options.order)?;
+        let layout = Layout { strict: options.strict, ..Layout::new(target, physical, options.rules()) };
+        let (compiler, program) = Compiler::new(module, layout, options.order, crate::exec::prepare)?;
         let mut core = Core::new(options, target, program);
         (core.compiler, core.physical) = (Some(compiler), physical);
         core.grow()?;

@@ -1,6 +1,6 @@
 //! The rendezvous of several cores, as one core sees it.
 
-use crate::ir::{CollectiveKind, Opcode, Trait, Value};
+use crate::ir::{CollectiveKind, Opcode, Trait};
 
 /// A rendezvous as one side sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +58,8 @@ pub fn is_meeting(op: Opcode) -> bool {
 }
 
 /// Ranks of the group that holds `core`; groups come as written, none means all cores.
-pub fn group_of(groups: Option<&Value>, core: u32, cores: u32) -> Vec<u32> {
-    let Some(Value::Groups(groups)) = groups else { return (0..cores).collect() };
+pub fn group_of(groups: Option<&[Vec<i64>]>, core: u32, cores: u32) -> Vec<u32> {
+    let Some(groups) = groups else { return (0..cores).collect() };
     let has = |g: &&Vec<i64>| g.contains(&i64::from(core));
     match groups.iter().find(has) {
         Some(g) => g.iter().filter_map(|r| u32::try_from(*r).ok()).collect(),

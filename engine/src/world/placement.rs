@@ -4,13 +4,15 @@ use super::spawn::ENGINES;
 use super::{PHYSICAL_REGISTERS, Program};
 use crate::ir::{self, MemoryType};
 use crate::memory::{LocationInfo, PlaceRules};
-use crate::target::{PSUM_BANK_BYTES, Sizes};
+use crate::target::{PSUM_BANK_BYTES, Sizes, Target};
 use crate::{Code, Error, Result};
 use birsim_kernels::profile::{Profile, PsumAddress};
 
 /// Memory of the machine as it is laid out while compiling: arena sizes and location placements still to be spawned.
 pub struct Layout {
-    /// Sizes of the target.
+    /// Machine the program is compiled for.
+    pub target: Target,
+    /// Its sizes.
     pub sizes: Sizes,
     /// Locations are views of shared SBUF, PSUM and DRAM arenas.
     pub physical: bool,
@@ -30,7 +32,8 @@ pub struct Layout {
 
 impl Layout {
     /// An empty layout.
-    pub fn new(sizes: Sizes, physical: bool, profile: Profile) -> Self {
+    pub fn new(target: Target, physical: bool, profile: Profile) -> Self {
+        let sizes = target.sizes();
         let arenas = if physical {
             vec![
                 sizes.sbuf_partitions * sizes.sbuf_partition_bytes,
@@ -41,6 +44,7 @@ impl Layout {
             Vec::new()
         };
         Layout {
+            target,
             sizes,
             physical,
             strict: false,

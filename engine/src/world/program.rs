@@ -1,6 +1,10 @@
 //! The compiled program: what entities point into. Immutable while a block runs.
 
-use crate::ir::{Engine, MemoryType, Opcode, PredicateOp, SyncKind, TensorKind, UpdateMode, Value, WaitMode};
+use super::{Draft, Own};
+use crate::ir::{
+    BranchCompare, Engine, MemoryType, Opcode, PredicateOp, Rule, SyncKind, TensorKind, UpdateMode, Value, WaitMode,
+    When,
+};
 use crate::world::expr::Ex;
 use crate::world::source::{SourceId, Sources};
 use bevy_ecs::prelude::Resource;
@@ -117,8 +121,53 @@ pub enum Opnd {
     Register(RegRef, Dtype),
 }
 
+/// What holds for the form of an opcode that an instruction has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Never.
+    #[default]
+    No,
+    /// Always.
+    Yes,
+    /// A key that depends on the run decides.
+    Open,
+}
+
+/// The rules of a row that stages of the machine ask for, decided for one instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forms {
+    /// [`Rule::Adds`].
+    pub adds: Form,
+    /// [`Rule::VectorAddress`].
+    pub vector_address: Form,
+    /// [`Rule::SkipsOutside`].
+    pub skips_outside: Form,
+}
+
+impl Forms {
+    /// Decides what the keys decide.
+    pub fn of(draft: &Draft) -> Self {
+        let row = draft.opcode.row();
+        let form = |conditions: Option<&[When]>| match conditions.map(|c| draft.met(c)) {
+            None | Some(Ok(false)) => Form::No,
+            Some(Ok(true)) => Form::Yes,
+            Some(Err(_)) => Form::Open,
+        };
+        Forms {
+            adds: form(Some(row.rule(|r| matches!(r, Rule::Adds(_))).unwrap_or_default())),
+            vector_address: form(row.rule(|r| matches!(r, Rule::VectorAddress(_)))),
+            skips_outside: form(row.rule(|r| matches!(r, Rule::SkipsOutside(_)))),
+        }
+    }
+
+    /// Something depends on the run.
+    pub fn open(self) -> bool {
+        [self.adds, self.vector_address, self.skips_outside].contains(&Form::Open)
+    }
+}
+
 /// Payload of one instruction.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Inst {
     /// InstructionType.
     pub opcode: Opcode,
@@ -126,8 +175,8 @@ pub struct Inst {
     pub engine: Engine,
     /// Name.
     pub name: Box<str>,
-    /// Fields, aligned with the opcode's row.
-    pub fields: Box<[FieldValue]>,
+    /// Own keys.
+    pub own: Own,
     /// Operands: `ins`, then `outs`, then `indirection_ins`.
     pub operands: super::OperandRange,
     /// Predicates.
@@ -138,6 +187,10 @@ pub struct Inst {
     pub all_static: bool,
     /// Reads every element before it writes the same element.
     pub in_place: bool,
+    /// What the keys decide about its form.
+    pub forms: Forms,
+    /// It may read memory that nothing wrote.
+    pub reads_uninit: bool,
     /// Own blocks of loops, as an index into [`Program::lists`].
     pub body: Option<u32>,
     /// Role of a control instruction.
@@ -189,6 +242,8 @@ pub enum Control {
     Jump(u32),
     /// Jumps to one of two blocks.
     Branch {
+        /// Comparison.
+        op: BranchCompare,
         /// Taken.
         on_true: Option<u32>,
         /// Not taken.

@@ -52,7 +52,7 @@ fn value(ty: FieldType, ob: &Bound<'_, PyAny>) -> PyResult<Value> {
             Value::Ints(list.into_iter().map(Expr::Const).collect())
         }
         FieldType::Floats => Value::Floats(ob.extract()?),
-        FieldType::Strs => Value::Strs(ob.extract()?),
+        FieldType::Strs | FieldType::Axes => Value::Strs(ob.extract()?),
         FieldType::Enums(_) => Value::Enums(ob.extract()?),
         FieldType::Pairs => Value::Pairs(ob.extract()?),
         FieldType::Groups => Value::Groups(ob.extract()?),

@@ -57,6 +57,6 @@ rows! {
         "opcodes 13", rules [Adds(&[Zero("is_first_reduce")])] {
         op: Ty::Enum(AluOp::DEF) => Def::Required;
         is_first_reduce: Ty::Bool => Def::Bool(false);
-        reduce_axes: Ty::Strs => Def::Absent;
+        reduce_axes: Ty::Axes => Def::Absent;
     }
 }

@@ -55,3 +55,22 @@ pub mod field {
     pub use super::select::field::*;
     pub use super::sync::field::*;
 }
+
+/// Records of the own keys of every opcode: `params::TensorTensor`.
+pub mod params {
+    pub use super::activation::params::*;
+    pub use super::batchnorm::params::*;
+    pub use super::collective::params::*;
+    pub use super::control::params::*;
+    pub use super::copy::params::*;
+    pub use super::dma::params::*;
+    pub use super::elementwise::params::*;
+    pub use super::indirect::params::*;
+    pub use super::kernels::params::*;
+    pub use super::pe::params::*;
+    pub use super::random::params::*;
+    pub use super::registers::params::*;
+    pub use super::search::params::*;
+    pub use super::select::params::*;
+    pub use super::sync::params::*;
+}

@@ -21,7 +21,7 @@ fn fits(ty: FieldType, value: &Value) -> bool {
             | (FieldType::Enums(_), Value::Enums(_))
             | (FieldType::Ints | FieldType::Exprs, Value::Ints(_))
             | (FieldType::Floats, Value::Floats(_))
-            | (FieldType::Strs, Value::Strs(_))
+            | (FieldType::Strs | FieldType::Axes, Value::Strs(_))
             | (FieldType::Pairs, Value::Pairs(_))
             | (FieldType::Groups, Value::Groups(_))
             | (FieldType::Map, Value::Map(_) | Value::Strs(_))

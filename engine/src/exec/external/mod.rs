@@ -8,8 +8,8 @@ mod npy;
 mod process;
 
 use super::{Cx, Want};
-use crate::ir::{Opcode, Value};
-use crate::world::FieldValue;
+use crate::ir::{Keys, Opcode, Value};
+use crate::world::{Draft, FieldValue};
 use crate::{Code, Error, Result};
 use birsim_kernels::Named;
 use birsim_kernels::access::Pattern;
@@ -17,13 +17,43 @@ use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
 bind! {
-    CustomOp => run,
-    BIRKernel => run,
+    CustomOp(prepare) => run,
+    BIRKernel(prepare) => run,
+}
+
+/// What an instruction says about its kernel.
+pub struct Kernel {
+    name: String,
+    /// Declared shapes of the inputs and of the outputs.
+    shapes: [Shapes; 2],
+    /// Own keys as JSON.
+    keys: Map<String, Json>,
+}
+
+type Shapes = Vec<Vec<i64>>;
+
+fn prepare(draft: &Draft) -> Result<Kernel> {
+    let (name, srcs, dsts) = match draft.opcode {
+        Opcode::CustomOp => ("opFunctionName", "srcsShape", "dstsShape"),
+        _ => ("kernel_name", "srcs_shape", "dsts_shape"),
+    };
+    let key = |key: &str| draft.opcode.row().field_index(key).and_then(|k| draft.value(k));
+    let shapes = |k| match key(k) {
+        Some(Value::Groups(all)) => all.clone(),
+        _ => Vec::new(),
+    };
+    let name = match key(name) {
+        Some(Value::Str(s)) => s.clone(),
+        _ => String::new(),
+    };
+    let fields = draft.opcode.row().fields.iter().zip(draft.fields);
+    let keys = fields.filter_map(|(field, value)| Some((field.key.to_string(), plain(value)?))).collect();
+    Ok(Kernel { name, shapes: [shapes(srcs), shapes(dsts)], keys })
 }
 
 /// CustomOp (53), BIRKernel (54).
-pub fn run(cx: &mut Cx) -> Result<()> {
-    let name = text(cx, if cx.inst.opcode == Opcode::CustomOp { "opFunctionName" } else { "kernel_name" });
+pub fn run(cx: &mut Cx, own: &Kernel) -> Result<()> {
+    let name = &own.name;
     let Some(program) = cx.m.settings.external.clone() else {
         return Err(
             Error::new(Code::U004, format!("{} is computed by an external program", cx.inst.opcode)).received(name)
@@ -34,29 +64,18 @@ pub fn run(cx: &mut Cx) -> Result<()> {
         .prefix("birsim-kernel-")
         .tempdir()
         .map_err(|e| host("no folder for the operands can be made", e))?;
-    let description = describe(cx, &name, folder.path())?;
+    let description = describe(cx, own, folder.path())?;
     let config = folder.path().join("kernel.json");
     std::fs::write(&config, format!("{description:#}\n")).map_err(|e| host("the description cannot be written", e))?;
     process::run(&program, &config, folder.path(), &cx.m.settings.limits)?;
     for k in 0..cx.n_outs() {
-        let file = folder.path().join(file_name(&name, k, "simout"));
+        let file = folder.path().join(file_name(name, k, "simout"));
         let mut io = cx.open(&[Want::Out(k)])?;
         let mut dst = io.outs.dst(k)?;
         let bytes = npy::read(&file, dst.dtype(), dst.len()).map_err(|e| e.operand(format!("outs[{k}]")))?;
         dst.fill_from_dense(&bytes);
     }
     Ok(())
-}
-
-fn text(cx: &Cx, key: &str) -> String {
-    let field = cx.inst.opcode.row().field_index(key);
-    match field.map(|k| &cx.inst.fields[k]) {
-        Some(FieldValue::Cold(v)) => match v.as_ref() {
-            Value::Str(s) => s.clone(),
-            _ => String::new(),
-        },
-        _ => String::new(),
-    }
 }
 
 /// `<kernel>-<k>-<kind>.npy`, whatever characters the kernel's name has.
@@ -67,9 +86,8 @@ fn file_name(kernel: &str, k: usize, kind: &str) -> String {
 }
 
 /// Writes the inputs; returns the description: names, shapes, dtypes and files of the operands, and the kernel's own fields.
-fn describe(cx: &mut Cx, name: &str, folder: &Path) -> Result<Json> {
-    let custom = cx.inst.opcode == Opcode::CustomOp;
-    let keys = if custom { ["srcsShape", "dstsShape"] } else { ["srcs_shape", "dsts_shape"] };
+fn describe(cx: &mut Cx, own: &Kernel, folder: &Path) -> Result<Json> {
+    let (name, shapes) = (&own.name, &own.shapes);
     let (mut srcs, mut dsts) = (Vec::new(), Vec::new());
     for k in 0..cx.n_ins() {
         let (dtype, bytes) = {
@@ -78,14 +96,14 @@ fn describe(cx: &mut Cx, name: &str, folder: &Path) -> Result<Json> {
             (src.dtype(), src.to_dense())
         };
         let Some((_, pattern)) = cx.location_and_pattern(k)? else { continue };
-        let shape = shape(cx, keys[0], k, pattern);
+        let shape = shape(shapes[0].get(k), pattern);
         let file = file_name(name, k, "birsim");
         npy::write(&folder.join(&file), dtype, &shape, &bytes)?;
         srcs.push((shape, dtype, file));
     }
     for k in 0..cx.n_outs() {
         let Some((_, pattern)) = cx.location_and_pattern(cx.n_ins() + k)? else { continue };
-        dsts.push((shape(cx, keys[1], k, pattern), pattern.dtype(), file_name(name, k, "simout")));
+        dsts.push((shape(shapes[1].get(k), pattern), pattern.dtype(), file_name(name, k, "simout")));
     }
     let list = |operands: &[(Vec<u64>, birsim_kernels::Dtype, String)]| -> Vec<Json> {
         operands.iter().map(|(s, d, f)| json!({"shape": s, "dtype": d.name(), "npy": f})).collect()
@@ -94,27 +112,18 @@ fn describe(cx: &mut Cx, name: &str, folder: &Path) -> Result<Json> {
     out.insert("kernel_name".into(), json!(name));
     out.insert("srcs".into(), list(&srcs).into());
     out.insert("dsts".into(), list(&dsts).into());
-    for (field, value) in cx.inst.opcode.row().fields.iter().zip(&cx.inst.fields) {
-        if let Some(value) = plain(value)
-            && !out.contains_key(field.key)
-        {
-            out.insert(field.key.into(), value);
-        }
+    for (key, value) in &own.keys {
+        out.entry(key.as_str()).or_insert_with(|| value.clone());
     }
     Ok(Json::Object(out))
 }
 
 /// The shape the instruction declares, when it has as many elements as the operand; else the operand's own.
-fn shape(cx: &Cx, key: &str, k: usize, pattern: &Pattern) -> Vec<u64> {
-    let field = cx.inst.opcode.row().field_index(key);
-    let declared = match field.and_then(|f| cx.cold(f)) {
-        Some(Value::Groups(all)) => all.get(k).cloned(),
-        _ => None,
-    };
+fn shape(declared: Option<&Vec<i64>>, pattern: &Pattern) -> Vec<u64> {
     let fits = |s: &Vec<i64>| {
         s.iter().try_fold(1u64, |t, d| t.checked_mul(u64::try_from(*d).ok()?)) == Some(pattern.len() as u64)
     };
-    match declared.filter(fits) {
+    match declared.filter(|s| fits(s)) {
         Some(s) => s.iter().map(|d| *d as u64).collect(),
         None => pattern.pairs().iter().map(|p| u64::from(p.num)).collect(),
     }

@@ -1,11 +1,12 @@
 //! Instructions that steer: loops, branches, calls, queues.
 
 use super::{Context, Enclosing};
-use crate::ir::{Axis, Expr, Instruction, Opcode, Trait, Value};
+use crate::ir::{Axis, BranchCompare, Expr, Instruction, Opcode, Trait, Value};
 use crate::world::expr::Ex;
 use crate::world::program::*;
 use crate::world::scope::Scope;
 use crate::{Code, Error, Result};
+use birsim_kernels::Named;
 use birsim_kernels::profile::LoopWithoutBounds;
 
 impl Context<'_> {
@@ -52,7 +53,12 @@ impl Context<'_> {
                     Some(n) if !n.is_empty() => self.block_named(&n).map(Some).map_err(|e| e.operand(key)),
                     _ => Ok(None),
                 };
-                (Control::Branch { on_true: target("on_true")?, on_false: target("on_false")? }, None)
+                let op = match i.field("comp_op") {
+                    Some(Value::Enum(o)) => BranchCompare::from_ordinal(o),
+                    _ => None,
+                };
+                let op = op.ok_or_else(|| Error::new(Code::J003, "the key comp_op is missing").operand("comp_op"))?;
+                (Control::Branch { op, on_true: target("on_true")?, on_false: target("on_false")? }, None)
             }
             Opcode::Break => (Control::Break, None),
             Opcode::Return => (Control::Return, None),

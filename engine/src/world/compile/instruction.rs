@@ -2,10 +2,10 @@
 
 use super::Context;
 use crate::ir::traits::met;
-use crate::ir::{Engine, Instruction, Role, Rule, Trait, Value};
+use crate::ir::{Engine, FieldType, Instruction, Role, Rule, Trait, Value};
 use crate::memory::overlap::Overlaps;
 use crate::world::expr::Ex;
-use crate::world::{CompiledPredicate, FieldValue, Inst, OperandRange, Opnd, Origin, Program};
+use crate::world::{CompiledPredicate, Draft, FieldValue, Forms, Inst, OperandRange, Opnd, Origin, Own, Program};
 use crate::{Code, Error, Result};
 
 impl Context<'_> {
@@ -55,21 +55,39 @@ impl Context<'_> {
             indirect: count(i.indirection_ins.len())?,
         };
         let sync = self.sync(i)?;
+        // In list order the engine decides state only, never order: an instruction that lacks one runs where its opcode
+        // usually does. By queues there is none to put it in, and executing it is a fault.
+        let engine = match i.engine {
+            Engine::Unassigned if !self.by_sync => i.opcode.row().engines.first().copied().unwrap_or(i.engine),
+            e => e,
+        };
+        let auto_accumulate = self.program.functions.get(self.function as usize).is_some_and(|f| f.auto_psum);
+        let draft = Draft {
+            opcode: i.opcode,
+            engine,
+            auto_accumulate,
+            fields: &fields,
+            operands,
+            program: self.program,
+            profile: &self.layout.profile,
+            target: self.layout.target,
+            now: None,
+            waits: Default::default(),
+        };
+        let (forms, reads_uninit) = (Forms::of(&draft), draft.reads_uninit());
+        let own = Own::of(&draft, forms.open(), self.compiler.prepare).unwrap_or(Own::Keys(fields));
         let mut inst = Inst {
             opcode: i.opcode,
-            // In list order the engine decides state only, never order: an instruction that lacks one runs where its opcode
-            // usually does. By queues there is none to put it in, and executing it is a fault.
-            engine: match i.engine {
-                Engine::Unassigned if !self.by_sync => i.opcode.row().engines.first().copied().unwrap_or(i.engine),
-                e => e,
-            },
+            engine,
             name: i.name.as_str().into(),
-            fields,
+            own,
             operands,
             predicates: predicates.into(),
             overlaps: Overlaps::default(),
             all_static: false,
             in_place: in_place(i),
+            forms,
+            reads_uninit,
             body,
             control,
             block,
@@ -79,7 +97,7 @@ impl Context<'_> {
                 .as_ref()
                 .and_then(|d| Some(format!("{}:{}", d.filename.as_deref()?, d.lineno.unwrap_or(0)).into_boxed_str()))
                 .map_or(Origin::Unknown, Origin::Text),
-            auto_accumulate: self.program.functions.get(self.function as usize).is_some_and(|f| f.auto_psum),
+            auto_accumulate,
         };
         (inst.overlaps, inst.all_static) =
             overlaps(self.program, &inst, |loc| self.layout.placements[loc as usize].arena);
@@ -127,7 +145,7 @@ impl Context<'_> {
                     let list: Result<Vec<Ex>> = list.iter().map(|e| self.expr(e)).collect();
                     FieldValue::Exs(list.map_err(|e| e.operand(f.key))?.into())
                 }
-                Some(Value::Strs(axes)) if f.key == "reduce_axes" => {
+                Some(Value::Strs(axes)) if matches!(f.ty, FieldType::Axes) => {
                     let all: Result<Vec<Ex>> = axes.iter().map(|a| self.since_first(a)).collect();
                     FieldValue::Exs(all.map_err(|e| e.operand(f.key))?.into())
                 }

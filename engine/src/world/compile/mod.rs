@@ -10,6 +10,7 @@ mod sync;
 pub(crate) use instruction::overlaps;
 use parallel::expand_parallel;
 
+use super::Prepare;
 use super::expr::Ex;
 use super::placement::Layout;
 use super::program::*;
@@ -50,6 +51,7 @@ pub struct Compiler {
     owner: HashMap<u32, u32>,
     partition_dims: Vec<u32>,
     entry_by_sync: bool,
+    prepare: Prepare,
 }
 
 /// The compiler's position while it walks one function.
@@ -81,6 +83,7 @@ struct Enclosing {
 
 #[derive(Clone, Copy)]
 struct Shared<'a> {
+    prepare: Prepare,
     scopes: &'a [Scope],
     functions: &'a HashMap<String, u32>,
     dma_blocks: &'a HashMap<(String, String), u32>,
@@ -95,8 +98,8 @@ struct Shared<'a> {
 const MAX_NESTING: u32 = 64;
 
 impl Compiler {
-    /// Compiles a whole module.
-    pub fn new(module: &Module, layout: Layout, order: Order) -> Result<(Self, Program)> {
+    /// Compiles a whole module. `prepare` makes the parameters of its instructions.
+    pub fn new(module: &Module, layout: Layout, order: Order, prepare: Prepare) -> Result<(Self, Program)> {
         let mut program = Program::default();
         let mut this = Compiler {
             layout,
@@ -111,6 +114,7 @@ impl Compiler {
             owner: HashMap::new(),
             partition_dims: Vec::new(),
             entry_by_sync: false,
+            prepare,
         };
         let entry = module.entry().ok_or_else(|| Error::new(Code::J003, "the module has no function"))?;
         let rest = module.functions.iter().filter(|f| !std::ptr::eq(*f, entry));
@@ -213,6 +217,7 @@ impl Compiler {
             program,
             layout: &self.layout,
             compiler: Shared {
+                prepare: self.prepare,
                 scopes: &self.scopes,
                 functions: &self.functions,
                 dma_blocks: &self.dma_blocks,

@@ -48,7 +48,7 @@ pub(super) fn convert(cx: &Context, field: &Field, json: Json) -> Result<Value> 
         FieldType::Enum(def) => ordinal(cx, def, &json).map(Value::Enum),
         FieldType::Ints | FieldType::Exprs => each(cx, json, |e| expr(cx, e)).map(Value::Ints),
         FieldType::Floats => each(cx, json, |e| float(cx, &e)).map(Value::Floats),
-        FieldType::Strs => match json {
+        FieldType::Strs | FieldType::Axes => match json {
             Json::String(one) => Ok(Value::Strs(vec![one])),
             other => each(cx, other, |e| text(cx, e)).map(Value::Strs),
         },
