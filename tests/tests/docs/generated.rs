@@ -117,7 +117,7 @@ fn type_of(ty: FieldType) -> String {
         FieldType::Ints => "list of int",
         FieldType::Exprs => "list of expression",
         FieldType::Floats => "list of number",
-        FieldType::Strs => "list of string",
+        FieldType::Strs | FieldType::Axes => "list of string",
         FieldType::Pairs => "list of [step, num]",
         FieldType::Groups => "list of list of int",
         FieldType::Map => "object of string",
