@@ -167,6 +167,43 @@ fn predicate() -> Tensor {
     out
 }
 
+/// Small tiles in rows that are not a power of two apart.
+fn tiles(m: &mut Makers) {
+    for n in [1, 8, 64, 512] {
+        let tile = move |low| Tensor::from(Dtype::Float32, low, &[128, SHAPE[1] + 16]).tile(n);
+        add!(m, {
+            let y = tile(-3.0);
+            unary("tile", format!("tile add 128x{n}"), (tile(-4.0), tile(0.0)), move |s, d, profile| {
+                let p = TensorTensor { op: AluOp::Add, on_pool: false };
+                tensor_tensor(&p, &Source::Apart(*s), &y.src()?.into(), d, None, profile)
+            })
+        });
+        add!(m, {
+            unary("tile", format!("tile scale 128x{n}"), (tile(-4.0), tile(0.0)), |s, d, profile| {
+                let (op0, op1) = (AluOp::Mult, AluOp::Add);
+                let p = TensorScalar { op0, const0: 2.0, reverse0: false, op1, const1: 0.5, reverse1: false };
+                tensor_scalar(&p, &Source::Apart(*s), d, profile)
+            })
+        });
+        add!(m, {
+            let a = column(Dtype::Float32);
+            unary("tile", format!("tile column 128x{n}"), (tile(-4.0), tile(0.0)), move |s, d, profile| {
+                let (op0, op1) = (AluOp::Mult, AluOp::Bypass);
+                let p = TensorScalarPtr { op0, reverse0: false, op1, reverse1: false, address: false };
+                tensor_scalar_ptr(&p, &Source::Apart(*s), Some(&Input::View(a.src()?)), None, d, None, profile)
+            })
+        });
+        add!(m, {
+            unary("tile", format!("tile exp 128x{n}"), (tile(-4.0), tile(0.0)), |s, d, profile| {
+                let number = |v| Input::Imm(Imm::f32(v));
+                let front = Front::Affine { scale: number(1.0), bias: number(0.0) };
+                let p = Activation { func: F::Exp, front, alpha: number(0.0), epilogue: None, tables: None };
+                activation(&p, &Source::Apart(*s), d, profile)
+            })
+        });
+    }
+}
+
 fn arithmetic(m: &mut Makers) {
     use AluOp::{Add, Max, Mult};
     for (n, d) in FLOATS {
@@ -237,6 +274,7 @@ fn arithmetic(m: &mut Makers) {
             });
         }
     }
+    tiles(m);
     for (o, op) in [("add", Add), ("and", AluOp::BitwiseAnd)] {
         add!(m, {
             let ints = || Tensor::ints(1 << 30, &SHAPE);

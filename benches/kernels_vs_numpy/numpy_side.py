@@ -290,6 +290,36 @@ def cce():
     return run
 
 
+def tile(n, low):
+    return values("f32", low, (P, F + 16))[:, :n]
+
+
+def tile_add(n):
+    x, y, out = tile(n, -4.0), tile(n, -3.0), tile(n, 0.0)
+    return lambda: np.add(x, y, out=out)
+
+
+def tile_scale(n):
+    x, out = tile(n, -4.0), tile(n, 0.0)
+    a, b = np.float32(2), np.float32(0.5)
+
+    def run():
+        np.multiply(x, a, out=out)
+        np.add(out, b, out=out)
+
+    return run
+
+
+def tile_column(n):
+    x, out, a = tile(n, -4.0), tile(n, 0.0), values("f32", shape=(P, 1))
+    return lambda: np.multiply(x, a, out=out)
+
+
+def tile_exp(n):
+    x, out = tile(n, -4.0), tile(n, 0.0)
+    return lambda: np.exp(x, out=out)
+
+
 CASES = {
     "affine_select": affine_select,
     "bn_stats": bn_stats,
@@ -321,6 +351,13 @@ CASES = {
     "tensor_tensor and int32": lambda: binary_int(np.bitwise_and),
     "tensor_tensor add int32": lambda: binary_int(np.add),
 }
+for n in (1, 8, 64, 512):
+    CASES |= {
+        f"tile add 128x{n}": lambda n=n: tile_add(n),
+        f"tile scale 128x{n}": lambda n=n: tile_scale(n),
+        f"tile column 128x{n}": lambda n=n: tile_column(n),
+        f"tile exp 128x{n}": lambda n=n: tile_exp(n),
+    }
 for d in ("f32", "bf16", "fp8"):
     CASES |= {
         f"copy {d}": lambda d=d: cast(d, d),

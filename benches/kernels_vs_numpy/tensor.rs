@@ -1,6 +1,6 @@
 //! Dense tensors that a case owns.
 
-use birsim_kernels::access::{Dst, Pattern, Src};
+use birsim_kernels::access::{Dst, Pair, Pattern, Src};
 use birsim_kernels::cast::{Fp8Config, encode_f32};
 use birsim_kernels::{Dtype, Result};
 use memmap2::MmapMut;
@@ -62,6 +62,14 @@ impl Tensor {
     /// The same bytes in another shape of equal size.
     pub fn shaped(mut self, nums: &[u32]) -> Self {
         self.pattern = dense(self.dtype, nums);
+        self
+    }
+
+    /// The first `n` elements of every row: a tile whose lanes are far apart, as in a partitioned memory.
+    pub fn tile(mut self, n: u32) -> Self {
+        let [rows, columns] = self.pattern.pairs() else { return self };
+        let pairs = [*rows, Pair { stride: columns.stride, num: n }];
+        self.pattern = self.pattern.with_pairs(&pairs).expect("part of a dense pattern");
         self
     }
 

@@ -1,7 +1,7 @@
 //! The engine accumulator: one float32 per lane, folded by the accumulate epilogue (`alu.md` 6.13).
 
 use crate::access::{Dst, Input};
-use crate::alu::{AluOp, FloatOp, float_op};
+use crate::alu::{AluOp, FloatOp, Trait, float_op};
 use crate::cast::{decode_f32, encode_f32};
 use crate::profile::{EpilogueRounding, EpilogueSeed};
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -167,16 +167,9 @@ impl LaneFold<'_> {
     }
 }
 
-/// Start of `ZeroAccumulate`: the identity where the op has one, else the first value.
+/// Where `ZeroAccumulate` starts; `None` means at the first value.
 fn seed(op: AluOp, rule: EpilogueSeed) -> Option<f32> {
-    match op {
-        AluOp::Max | AluOp::Min if rule == EpilogueSeed::Zero => Some(0.0),
-        AluOp::Add | AluOp::Subtract | AluOp::AbsMax => Some(0.0),
-        AluOp::Mult => Some(1.0),
-        AluOp::Max => Some(f32::NEG_INFINITY),
-        AluOp::Min | AluOp::AbsMin => Some(f32::INFINITY),
-        _ => None,
-    }
+    if rule == EpilogueSeed::Zero && op.is(Trait::Extreme) { Some(0.0) } else { op.accumulator_start() }
 }
 
 /// The drains ReadActivationAccumulator (5), ActivationReadAccumulator (101) and DveReadAccumulator (102): writes one

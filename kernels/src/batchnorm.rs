@@ -48,7 +48,7 @@ pub fn bn_stats(p: &BnStats, src: &Src, dst: &mut Dst, profile: &Profile) -> Res
                 }
                 if count % 2 == 1 {
                     n += 1.0;
-                    // The odd half sees no element: it keeps what it has.
+                    // There is no odd element, so the odd half keeps its state.
                     let odd = (mean, m2);
                     let x = std::array::from_fn(|l| [bufs[l][count - 1], 0.0]);
                     welford(1.0 / n, &x, &mut mean, &mut m2);
@@ -68,7 +68,7 @@ pub fn bn_stats(p: &BnStats, src: &Src, dst: &mut Dst, profile: &Profile) -> Res
     })
 }
 
-/// Partitions whose recurrences run side by side: one alone waits for its own last result.
+/// Partitions whose recurrences run side by side; a single one would wait for its own last result at every step.
 const TOGETHER: usize = 8;
 
 /// One step of the recurrence for both halves of several partitions.

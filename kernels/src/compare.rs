@@ -116,7 +116,7 @@ impl Comparison {
     }
 }
 
-/// What one pair of values says.
+/// The result for one pair of values.
 struct Verdict {
     ok: bool,
     /// |got - want|; `None` when one side is a NaN.
@@ -211,7 +211,7 @@ fn integer(dtype: Dtype, bytes: &[u8]) -> i128 {
 fn integers(got: i128, want: i128, tolerance: &Tolerance) -> Verdict {
     let diff = (got - want).unsigned_abs();
     let limit = tolerance.atol + tolerance.rtol * want.unsigned_abs() as f64;
-    // `as` saturates and maps NaN to zero: a limit that is no number accepts equality only.
+    // `as` saturates and maps NaN to zero, so a NaN limit accepts equal values only.
     let ok = diff == 0 || diff <= limit.floor() as u128;
     let rel = if want == 0 { 0.0 } else { diff as f64 / want.unsigned_abs() as f64 };
     Verdict { ok, abs: Some(diff as f64), rel, nan: false, inf: false }

@@ -78,7 +78,7 @@ pub fn copy(src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     })
 }
 
-/// Elements that are moved at once: bounded work, so that a run can be ended.
+/// Elements that are moved between two checks whether the run should stop.
 const LONGEST: usize = 1 << 20;
 
 /// Converts lanes at once when both sides are contiguous over all of them.

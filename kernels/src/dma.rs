@@ -2,11 +2,11 @@
 //! replicate, in-flight reduction, and a copy that adds into its destination.
 
 use crate::access::{Dst, Pair, Pattern, Src, chunks};
-use crate::alu::{AluOp, float_op};
-use crate::cast::dispatch::per_isa;
+use crate::alu::{AluOp, Operation, float_op};
 use crate::cast::{self, MemoryReductionOp, check_unpacked};
 use crate::copy::copy;
 use crate::elementwise::Number;
+use crate::isa::per_isa;
 use crate::movement::{Block, Linear, castable, each_lane, read_as, shapes};
 use crate::profile::{CceStart, ReplicateRows};
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -138,9 +138,7 @@ pub struct Cce<'a> {
 pub fn cce(p: &Cce, sources: &[Src], dst: &mut Dst, profile: &Profile) -> Result<()> {
     let op = match p.op {
         AluOp::Add => None,
-        AluOp::Max | AluOp::Min => {
-            Some(float_op(p.op, &Profile { float_max_min: profile.cce_max_min, ..profile.clone() })?)
-        }
+        AluOp::Max | AluOp::Min => Some(float_op(p.op, &Profile { float_max_min: profile.cce_max_min, ..*profile })?),
         other => {
             return Err(Error::new(Code::S006, "an in-flight reduction knows add, max and min").received(other));
         }
@@ -162,14 +160,14 @@ pub fn cce(p: &Cce, sources: &[Src], dst: &mut Dst, profile: &Profile) -> Result
         castable(Dtype::Float32, dst.dtype(), profile).map_err(|e| e.operand("outs[0]"))?;
         from.push(Linear::new(&name, s, dst, flat)?);
     }
-    // A sum with -0 is the other number itself.
+    // -0 + x is x, for every x.
     let zero = if profile.cce_start == CceStart::First { -0.0 } else { 0.0 };
     let elements = dst.len().saturating_mul(from.len());
     // The destination itself can be the accumulator, when nothing is rounded on the way.
     let plain = dst.dtype() == Dtype::Float32;
     let factor = |k: usize| p.constants.get(k).copied();
     each_lane(dst, elements, |dst, lane, [acc, blocks @ ..]: &mut [Block; TOGETHER + 1]| {
-        // Few sources that lie ready need no pieces: every value is read and written once.
+        // A few sources that need no conversion need no pieces either: every value is read and written once.
         if plain && op.is_none() && from.len() <= TOGETHER && dst.lane_len() <= LONGEST {
             let len = dst.lane_len();
             let ready: ArrayVec<Scaled, TOGETHER> =
@@ -219,7 +217,7 @@ pub fn cce(p: &Cce, sources: &[Src], dst: &mut Dst, profile: &Profile) -> Result
     })
 }
 
-/// Elements that are added at once: bounded work, so that a run can be ended.
+/// Elements that are added between two checks whether the run should stop.
 const LONGEST: usize = 1 << 20;
 
 /// Sources that are added in one walk over the accumulator. Its order does not depend on it.
@@ -230,20 +228,17 @@ type Scaled<'a> = (&'a [f32], Option<f32>);
 
 per_isa! {
     /// acc = acc + c * x for one to three sources in turn, from `start` when there is one.
-    fn add_scaled, add_scaled_on(acc: &mut [f32], sources: &[Scaled], start: Option<f32>) = add_scaled_body;
-}
-
-#[inline(always)]
-fn add_scaled_body(acc: &mut [f32], sources: &[Scaled], start: Option<f32>) {
-    match start {
-        Some(start) => sum(acc, sources, |_| start),
-        None => sum(acc, sources, |a| *a),
+    fn add_scaled(acc: &mut [f32], sources: &[Scaled], start: Option<f32>) {
+        match start {
+            Some(start) => sum(acc, sources, |_| start),
+            None => sum(acc, sources, |a| *a),
+        }
     }
 }
 
 #[inline(always)]
 fn sum(acc: &mut [f32], sources: &[Scaled], from: impl Fn(&f32) -> f32) {
-    // One is exact, and the sum quiets the same NaN.
+    // A factor of one changes no value, and the sum quiets a NaN just as the product would.
     let one = |c: Option<f32>| c.unwrap_or(1.0);
     match *sources {
         [(x, c)] => {

@@ -12,7 +12,7 @@ pub(crate) fn out_of_range(index: i128, bound: usize, lane: usize, element: usiz
         .operand(operand)
 }
 
-/// `out[p][i] = data[p][indices[p][i]]`. Every index lies inside the partition's data.
+/// `out[p][i] = data[p][indices[p][i]]`. Every index must be inside the partition's data.
 pub fn gather(data: &Src, indices: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     same_shape("ins[1]", indices, dst)?;
     if data.lanes() != dst.lanes() {

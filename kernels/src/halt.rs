@@ -1,7 +1,7 @@
 //! Ending a running instruction from outside.
 //!
-//! An instruction may work for minutes. Whoever runs it installs what may end it ([`scope`]); the loops over lanes and over
-//! pieces of lanes look at that between two pieces of bounded work ([`check`]), on whatever thread they run.
+//! An instruction may work for minutes. The caller installs a reason to stop, a flag or a deadline ([`scope`]). The loops over
+//! lanes and over pieces of lanes check it after every bounded amount of work ([`check`]), on every thread.
 
 use crate::{Code, Error, Result};
 use std::cell::{Cell, RefCell};
@@ -18,7 +18,7 @@ pub struct Stop {
     pub deadline: Option<Instant>,
 }
 
-/// Looks between two looks at the clock: asking it costs as much as a small piece of work.
+/// Checks per look at the clock, because reading the clock costs as much as a small piece of work.
 const LOOKS: u32 = 16;
 
 thread_local! {
@@ -27,7 +27,7 @@ thread_local! {
     static LOOK: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Puts back what was installed before.
+/// Restores what was installed before.
 struct Restore(Option<Arc<Stop>>);
 
 impl Drop for Restore {
@@ -37,19 +37,19 @@ impl Drop for Restore {
     }
 }
 
-/// Runs `f` under `stop`; `None` lets nothing end it.
+/// Runs `f` under `stop`; with `None` nothing ends it early.
 pub fn scope<R>(stop: Option<Arc<Stop>>, f: impl FnOnce() -> R) -> R {
     ACTIVE.set(stop.is_some());
     let _restore = Restore(STOP.replace(stop));
     f()
 }
 
-/// What is installed on this thread, for work that goes to other threads.
+/// What is installed on this thread, to be installed on threads that share its work.
 pub(crate) fn current() -> Option<Arc<Stop>> {
     if ACTIVE.get() { STOP.with_borrow(Clone::clone) } else { None }
 }
 
-/// Fails when the run is to end.
+/// Fails when the run should stop.
 #[inline]
 pub fn check() -> Result<()> {
     if ACTIVE.get() { look() } else { Ok(()) }

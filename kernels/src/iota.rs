@@ -1,8 +1,9 @@
 //! Affine index values: Iota (61), TensorScalarAffineSelect (62).
 
 use crate::access::{CHUNK, Dst, Imm, Src, chunks};
-use crate::alu::AluOp;
-use crate::cast::{self, dispatch::per_isa};
+use crate::alu::{AluOp, CompareOp, compare_op, compare_to_zero};
+use crate::cast::{self};
+use crate::isa::per_isa;
 use crate::movement::{castable, each_lane, merge, read_exactly, repeat, same_shape, scalar_as};
 use crate::profile::IotaOrder;
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -124,7 +125,7 @@ pub struct AffineSelect<'a> {
 pub fn affine_select(p: &AffineSelect, src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     same_shape("ins[0]", src, dst)?;
     castable(src.dtype(), dst.dtype(), profile)?;
-    check_compare("TensorScalarAffineSelect", p.compare_op)?;
+    let compare = comparison("TensorScalarAffineSelect", p.compare_op)?;
     let walk = Walk::new(&p.value, dst.lanes(), dst.lane_len(), profile)?;
     let (dtype, cfg) = (dst.dtype(), profile.fp8());
     let fill = scalar_as(Imm::f32(p.fill_value), dtype, profile)?;
@@ -134,7 +135,7 @@ pub fn affine_select(p: &AffineSelect, src: &Src, dst: &mut Dst, profile: &Profi
         chunks(dst.lane_len(), |start, n| {
             let values = bytemuck::cast_slice_mut(values.bytes(n, Dtype::Int32));
             walk.fill(lane, start, values);
-            compare_to_zero(p.compare_op, values, &mut keep[..n]);
+            compare_to_zero(compare, values, &mut keep[..n]);
             let input = input.bytes(n, dtype);
             read_exactly(src, lane, start, dtype, cfg, input);
             let result = result.bytes(n, dtype);
@@ -148,75 +149,17 @@ pub fn affine_select(p: &AffineSelect, src: &Src, dst: &mut Dst, profile: &Profi
 
 per_isa! {
     /// value, value + step, value + 2 step ..
-    fn ramp, ramp_on(value: i32, step: i32, out: &mut [i32]) = ramp_body;
-}
-
-#[inline(always)]
-fn ramp_body(value: i32, step: i32, out: &mut [i32]) {
-    for (k, o) in out.iter_mut().enumerate() {
-        *o = value.wrapping_add(step.wrapping_mul(k as i32));
-    }
-}
-
-per_isa! {
-    /// keep = value op 0.
-    fn compare_to_zero, compare_to_zero_on(op: AluOp, values: &[i32], keep: &mut [bool]) = compare_ints;
-}
-
-per_isa! {
-    /// keep = keep and value op bound.
-    pub(crate) fn and_compare, and_compare_on(op: AluOp, values: &[f32], bound: f32, keep: &mut [bool]) = compare_floats;
-}
-
-/// Runs `$run!` with the comparison that `$op` names; no other operation gets here.
-macro_rules! by_comparison {
-    ($op:expr, $run:ident) => {
-        match $op {
-            AluOp::IsEqual => $run!(==),
-            AluOp::NotEqual => $run!(!=),
-            AluOp::IsGt => $run!(>),
-            AluOp::IsGe => $run!(>=),
-            AluOp::IsLt => $run!(<),
-            _ => $run!(<=),
+    fn ramp(value: i32, step: i32, out: &mut [i32]) {
+        for (k, o) in out.iter_mut().enumerate() {
+            *o = value.wrapping_add(step.wrapping_mul(k as i32));
         }
-    };
-}
-
-#[inline(always)]
-fn compare_ints(op: AluOp, values: &[i32], keep: &mut [bool]) {
-    macro_rules! run {
-        ($cmp:tt) => {
-            for (k, v) in keep.iter_mut().zip(values) {
-                *k = *v $cmp 0;
-            }
-        };
-    }
-    by_comparison!(op, run);
-}
-
-#[inline(always)]
-fn compare_floats(op: AluOp, values: &[f32], bound: f32, keep: &mut [bool]) {
-    macro_rules! run {
-        ($cmp:tt) => {
-            for (k, v) in keep.iter_mut().zip(values) {
-                *k &= *v $cmp bound;
-            }
-        };
-    }
-    by_comparison!(op, run);
-}
-
-/// Fails unless `op` is one of the six comparisons.
-pub(crate) fn check_compare(instruction: &str, op: AluOp) -> Result<()> {
-    match op {
-        AluOp::IsEqual | AluOp::NotEqual | AluOp::IsGt | AluOp::IsGe | AluOp::IsLt | AluOp::IsLe => Ok(()),
-        other => Err(not_a_compare(instruction, other)),
     }
 }
 
-/// The error of an operation that is no comparison.
-#[cold]
-fn not_a_compare(instruction: &str, op: AluOp) -> Error {
-    Error::new(Code::S006, format!("{instruction} compares with is_equal, not_equal, is_gt, is_ge, is_lt or is_le"))
-        .received(op)
+/// The comparison of an instruction.
+pub(crate) fn comparison(instruction: &str, op: AluOp) -> Result<CompareOp> {
+    compare_op(op).map_err(|_| {
+        Error::new(Code::S006, format!("{instruction} compares with is_equal, not_equal, is_gt, is_ge, is_lt or is_le"))
+            .received(op)
+    })
 }

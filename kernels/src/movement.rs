@@ -1,9 +1,9 @@
 //! Checks and reads that the movement kernels share.
 
 use crate::access::{CHUNK, Dst, Imm, Input, Pattern, Src};
-use crate::cast::dispatch::per_isa;
 use crate::cast::{self, Fp8Config};
 use crate::elementwise::Number;
+use crate::isa::per_isa;
 use crate::{Code, Dtype, Error, Profile, Result};
 
 /// Space for the bytes of one chunk of any dtype.
@@ -102,7 +102,7 @@ fn integers_as(from: Dtype, to: Dtype, values: &mut [i64], out: &mut [u8]) {
         let bits = 8 * to.size() as u32;
         let (low, high) = if to.is_signed() { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
         for v in values.iter_mut() {
-            // The values of uint64 above the range of int64 read as negative.
+            // Values of uint64 above the range of int64 were read as negative.
             *v = if *v < 0 && !from.is_signed() { high } else { (*v).clamp(low, high) };
         }
     }
@@ -133,26 +133,23 @@ pub(crate) fn repeat(element: &[u8], out: &mut [u8]) {
 
 per_isa! {
     /// Copies the elements of `from` that `take` selects over those of `out`.
-    pub(crate) fn merge, merge_on(size: usize, take: &[bool], from: &[u8], out: &mut [u8]) = merge_body;
-}
-
-#[inline(always)]
-fn merge_body(size: usize, take: &[bool], from: &[u8], out: &mut [u8]) {
-    // Without a branch: predicates are seldom foreseeable.
-    macro_rules! run {
-        ($t:ident) => {{
-            const N: usize = size_of::<$t>();
-            for ((o, f), t) in out.as_chunks_mut::<N>().0.iter_mut().zip(from.as_chunks::<N>().0).zip(take) {
-                let (old, new) = ($t::from_le_bytes(*o), $t::from_le_bytes(*f));
-                *o = (if *t { new } else { old }).to_le_bytes();
-            }
-        }};
-    }
-    match size {
-        1 => run!(u8),
-        2 => run!(u16),
-        4 => run!(u32),
-        _ => run!(u64),
+    pub(crate) fn merge(size: usize, take: &[bool], from: &[u8], out: &mut [u8]) {
+        // Without a branch, because processors rarely predict a data-dependent predicate.
+        macro_rules! run {
+            ($t:ident) => {{
+                const N: usize = size_of::<$t>();
+                for ((o, f), t) in out.as_chunks_mut::<N>().0.iter_mut().zip(from.as_chunks::<N>().0).zip(take) {
+                    let (old, new) = ($t::from_le_bytes(*o), $t::from_le_bytes(*f));
+                    *o = (if *t { new } else { old }).to_le_bytes();
+                }
+            }};
+        }
+        match size {
+            1 => run!(u8),
+            2 => run!(u16),
+            4 => run!(u32),
+            _ => run!(u64),
+        }
     }
 }
 
@@ -247,7 +244,7 @@ impl<'a> Linear<'a> {
         }
     }
 
-    /// The elements that meet the destination's elements `start..` of `lane`, as bytes of `to`.
+    /// The elements for the destination's elements `start..` of `lane`, as bytes of `to`.
     pub(crate) fn read_as(&self, lane: usize, start: usize, to: Dtype, cfg: Fp8Config, out: &mut [u8]) {
         let (lane, start) = self.at(lane, start);
         read_as(&self.src, lane, start, to, cfg, out);

@@ -24,7 +24,7 @@ impl EnumDef {
     }
 }
 
-/// A Rust enum that stands for a BIR enumeration.
+/// A Rust enum for a BIR enumeration.
 pub trait Named: Copy + 'static {
     /// Names and ordinals.
     const DEF: &'static EnumDef;

@@ -4,7 +4,7 @@
 use crate::halt;
 use std::ops::ControlFlow::{self, Break, Continue};
 
-/// The work as another thread does it: what may end it comes along.
+/// The same work with this thread's stop flag installed, for other threads to run.
 fn taken_along<A, R>(f: impl Fn(A) -> R + Sync) -> impl Fn(A) -> R + Sync {
     let stop = halt::current();
     move |a| halt::scope(stop.clone(), || f(a))

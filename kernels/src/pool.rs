@@ -92,7 +92,7 @@ impl Window {
 
     fn extend(&mut self, values: &[f32]) {
         match self {
-            // C fmaxf: a NaN is ignored, the accumulator never becomes one.
+            // As C fmaxf: a NaN is ignored, so the accumulator never becomes one.
             Window::Max(acc) => *acc = values.iter().fold(*acc, |a, x| if *x > a { *x } else { a }),
             Window::Avg { lanes, tail, tail_len } => {
                 let (quads, rest) = values.as_chunks::<4>();

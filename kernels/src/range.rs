@@ -2,9 +2,10 @@
 
 use crate::access::{CHUNK, Dst, Imm, Input, Src, chunks};
 use crate::accumulate::Epilogue;
-use crate::alu::AluOp;
-use crate::cast::{check_unpacked, dispatch::per_isa};
-use crate::iota::{and_compare, check_compare};
+use crate::alu::{AluOp, and_compare};
+use crate::cast::check_unpacked;
+use crate::iota::comparison;
+use crate::isa::per_isa;
 use crate::movement::{castable, each_lane, merge, read_as, repeat, same_shape, scalar_as, shapes};
 use crate::profile::RangeCompares;
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -19,7 +20,7 @@ pub struct RangeSelect<'a> {
     pub compare_op1: AluOp,
     /// Written outside the range.
     pub fill_value: f32,
-    /// Partitions in use; 0 stands for all of the pattern.
+    /// Partitions in use; 0 means all partitions of the pattern.
     pub num_active_channels: i64,
     /// Fold of the resulting rows into the engine's accumulator.
     pub epilogue: Option<Epilogue<'a>>,
@@ -37,8 +38,7 @@ pub fn range_select(
 ) -> Result<()> {
     same_shape("ins[0]", src, dst)?;
     castable(src.dtype(), dst.dtype(), profile)?;
-    check_compare("RangeSelect", p.compare_op0)?;
-    check_compare("RangeSelect", p.compare_op1)?;
+    let compare = [comparison("RangeSelect", p.compare_op0)?, comparison("RangeSelect", p.compare_op1)?];
     let bounds = [("ins[1]", bound0), ("ins[2]", bound1)];
     for (name, bound) in bounds {
         if let Input::View(v) = bound
@@ -75,10 +75,10 @@ pub fn range_select(
                 false => positions(p.base.wrapping_add(start as i64), index),
             }
             take[..n].fill(true);
-            and_compare(p.compare_op0, index, lo, &mut take[..n]);
-            and_compare(p.compare_op1, index, hi, &mut take[..n]);
+            and_compare(compare[0], index, lo, &mut take[..n]);
+            and_compare(compare[1], index, hi, &mut take[..n]);
             if let Some(fold) = &mut fold {
-                // The fold sees the values before they are rounded, so it reads the input ahead of the write.
+                // The fold sees the values before they are rounded, so it reads the input before anything is written.
                 let mut values = [0f32; CHUNK];
                 src.read_f32(lane, start, &mut values[..n]);
                 for (v, t) in values.iter_mut().zip(&take[..n]) {
@@ -102,13 +102,10 @@ pub fn range_select(
 
 per_isa! {
     /// first, first + 1 .. as float32.
-    fn positions, positions_on(first: i64, out: &mut [f32]) = positions_body;
-}
-
-#[inline(always)]
-fn positions_body(first: i64, out: &mut [f32]) {
-    for (k, o) in out.iter_mut().enumerate() {
-        *o = first.wrapping_add(k as i64) as f32;
+    fn positions(first: i64, out: &mut [f32]) {
+        for (k, o) in out.iter_mut().enumerate() {
+            *o = first.wrapping_add(k as i64) as f32;
+        }
     }
 }
 

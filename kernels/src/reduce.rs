@@ -1,7 +1,7 @@
 //! TensorReduce (27), `alu.md` 6.4: acc = x0; acc = op(acc, x_k) strictly in order, one rounding a step.
 
 use crate::access::{CHUNK, Dst, Source, Src};
-use crate::alu::{AluOp, address_op, average_op, float_op, int_op};
+use crate::alu::{AluOp, Operation, address_op, average_op, float_op, int_op};
 use crate::cast::{check_cast, check_unpacked};
 use crate::elementwise::{AddressResult, Number, NumericPath, tensor_reduce_path, through_f32};
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -36,7 +36,7 @@ pub struct TensorReduce {
     pub apply_transpose: bool,
     /// Fold the result into the old output: out = op(result, out).
     pub accumulate: Option<AluOp>,
-    /// The engine is Pool and no operand lies in PSUM (ruling D4).
+    /// The engine is Pool and no operand is in PSUM (ruling D4).
     pub on_pool: bool,
 }
 
@@ -196,7 +196,7 @@ impl<N: Number, S: Fn(N) -> N + Sync, F: Fn(&mut [N]) + Sync> Fold<N, S, F> {
                 let mut old = [N::zeroed(); CHUNK];
                 let old = &mut old[..acc.len()];
                 N::read(&dst.as_src(), lane, at, old);
-                N::apply(op, acc, old);
+                op.apply(acc, old);
             }
             (self.finish)(acc);
             N::write(dst, lane, at, acc, profile.fp8());

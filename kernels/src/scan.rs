@@ -2,7 +2,7 @@
 
 use crate::access::{CHUNK, Dst, Input, Source, Src, chunks};
 use crate::accumulate::{EngineAccumulationType, Epilogue};
-use crate::alu::{AluOp, FloatOp, FloatVisitor, float_op};
+use crate::alu::{AluOp, FloatOp, FloatVisitor, Operation, float_op};
 use crate::cast::{check_cast, check_unpacked};
 use crate::profile::{CacheStage, CacheStart};
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -120,7 +120,10 @@ pub fn tensor_scalar_cache(
                 .received(p.acc)
                 .operand("ins[2]"));
         }
-        (_, None) => Column::Value(start_of(p.op1, profile.cache_start)),
+        (_, None) => Column::Value(match profile.cache_start {
+            CacheStart::Identity => p.op1.cache_start().unwrap_or(0.0),
+            CacheStart::Zero => 0.0,
+        }),
     };
     dst.for_lane_ranges(src.len(), |dst, range| {
         let mut a = [0f32; CHUNK];
@@ -204,18 +207,6 @@ fn check_shape(src: &Src, dst: &Dst, written: usize, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Where the cache starts without an immediate (ruling D6): 0 for add and subtract, else the identity of the operation,
-/// or 0 when it has none.
-fn start_of(op: AluOp, rule: CacheStart) -> f32 {
-    match op {
-        _ if rule == CacheStart::Zero => 0.0,
-        AluOp::Mult | AluOp::Divide | AluOp::Pow | AluOp::LogicalAnd => 1.0,
-        AluOp::Max => f32::NEG_INFINITY,
-        AluOp::Min | AluOp::AbsMin => f32::INFINITY,
-        _ => 0.0,
-    }
-}
-
 /// A loop over two operations.
 trait Chain {
     fn run(self, f: impl Fn(f32, f32) -> f32 + Copy, g: impl Fn(f32, f32) -> f32 + Copy) -> f32;
@@ -283,7 +274,7 @@ impl Chain for Cache<'_> {
     }
 }
 
-/// state = g(f(x, state), second), the simulator page's reading of `alu.md` 6.8.
+/// state = g(f(x, state), second), another reading of `alu.md` 6.8.
 struct CacheFirst<'a> {
     reverse: [bool; 2],
     state: f32,

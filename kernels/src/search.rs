@@ -2,7 +2,8 @@
 //! (104). Values compare as float32.
 
 use crate::access::{CHUNK, Dst, Src, chunks, for_pieces};
-use crate::cast::{self, check_unpacked, dispatch::per_isa};
+use crate::cast::{self, check_unpacked};
+use crate::isa::per_isa;
 use crate::movement::{castable, same_shape, shapes};
 use crate::profile::MaxTies;
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -69,16 +70,13 @@ struct Top {
 
 per_isa! {
     /// Some value is greater than `bound`.
-    fn any_above, any_above_on(values: &[f32], bound: f32, any: &mut bool) = any_above_body;
-}
-
-#[inline(always)]
-fn any_above_body(values: &[f32], bound: f32, any: &mut bool) {
-    *any = values.iter().fold(false, |any, v| any | (*v > bound));
+    fn any_above(values: &[f32], bound: f32, any: &mut bool) {
+        *any = values.iter().fold(false, |any, v| any | (*v > bound));
+    }
 }
 
 impl Top {
-    /// Most values change nothing, which is quick to see for many at once.
+    /// Most values change nothing; that is tested for many of them together, quickly.
     fn insert_all(&mut self, values: &[f32]) {
         let mut any = self.filled < SLOTS || self.has_nan;
         if !any {
@@ -90,7 +88,7 @@ impl Top {
     }
 
     fn insert(&mut self, value: f32) {
-        // Without a NaN the slots are sorted, so what does not beat the last beats none.
+        // Without a NaN the slots are sorted: a value that is not greater than the last slot is greater than none.
         let beats_last = value > self.slots[SLOTS - 1];
         if self.filled == SLOTS && !self.has_nan && !beats_last {
             return;
@@ -125,7 +123,7 @@ impl Top {
     }
 }
 
-/// Which of the eight values have met an element of the data.
+/// Which of the eight values have been found in the data.
 struct Matches {
     values: [f32; SLOTS],
     index: [u32; SLOTS],
@@ -140,9 +138,9 @@ impl Matches {
         m
     }
 
-    /// [`Matches::meet`] for elements from position `start`; what meets a value is replaced by `with`.
+    /// [`Matches::meet`] for elements from position `start`; an element that matches a value is replaced by `with`.
     fn meet_all(&mut self, elements: &mut [f32], start: usize, with: Option<f32>) {
-        // Nearly all elements meet nothing, which is quick to see for many at once.
+        // Nearly all elements match nothing; that is tested for many of them together, quickly.
         const TOGETHER: usize = 64;
         for (block, part) in elements.chunks_mut(TOGETHER).enumerate() {
             let mut any = false;
@@ -160,7 +158,7 @@ impl Matches {
         }
     }
 
-    /// True when an unmatched value equals the element; that value is then taken.
+    /// True when a value that is not found yet equals the element; that value is then found.
     fn meet(&mut self, element: f32, index: usize) -> bool {
         let hits = self.values.iter().enumerate().fold(0u8, |h, (k, v)| h | (u8::from(element == *v) << k)) & self.open;
         if hits == 0 {
@@ -175,20 +173,17 @@ impl Matches {
 
 per_isa! {
     /// One of the elements equals one of the values.
-    fn meets_any, meets_any_on(values: &[f32; SLOTS], elements: &[f32], any: &mut bool) = meets_any_body;
-}
-
-#[inline(always)]
-fn meets_any_body(values: &[f32; SLOTS], elements: &[f32], any: &mut bool) {
-    let mut hit = 0u32;
-    for e in elements {
-        let mut here = 0u32;
-        for v in values {
-            here |= u32::from(*e == *v);
+    fn meets_any(values: &[f32; SLOTS], elements: &[f32], any: &mut bool) {
+        let mut hit = 0u32;
+        for e in elements {
+            let mut here = 0u32;
+            for v in values {
+                here |= u32::from(*e == *v);
+            }
+            hit |= here;
         }
-        hit |= here;
+        *any = hit != 0;
     }
-    *any = hit != 0;
 }
 
 fn write_indices(dst: &mut Dst, lane: usize, index: &[u32; SLOTS], profile: &Profile) -> Result<()> {

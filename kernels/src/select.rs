@@ -2,8 +2,8 @@
 
 use crate::access::{CHUNK, Dst, Input, Src, chunks};
 use crate::accumulate::Epilogue;
-use crate::cast::dispatch::per_isa;
 use crate::cast::{check_unpacked, decode_f32};
+use crate::isa::per_isa;
 use crate::movement::{Value, each_lane, merge, same_shape};
 use crate::profile::PredicateTest;
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -91,7 +91,7 @@ pub fn copy_predicated(
                 take[..n].iter_mut().for_each(|t| *t = !*t);
             }
             if let Some(fold) = &mut fold {
-                // The fold sees the values before they are rounded, so it reads the operands ahead of the write.
+                // The fold sees the values before they are rounded, so it reads the operands before they are written.
                 let (mut x, mut y) = ([0f32; CHUNK], [0f32; CHUNK]);
                 yes.read_f32(lane, start, &mut x[..n]);
                 match &no {
@@ -122,28 +122,22 @@ pub fn copy_predicated(
 
 per_isa! {
     /// Which values are one; `bad` is set when one is neither 0 nor 1.
-    fn ones, ones_on(values: &[f32], take: &mut [bool], bad: &mut bool) = ones_body;
-}
-
-#[inline(always)]
-fn ones_body(values: &[f32], take: &mut [bool], bad: &mut bool) {
-    let mut wrong = 0u32;
-    for (t, p) in take.iter_mut().zip(values) {
-        *t = *p == 1.0;
-        wrong |= u32::from((*p != 0.0) & (*p != 1.0));
+    fn ones(values: &[f32], take: &mut [bool], bad: &mut bool) {
+        let mut wrong = 0u32;
+        for (t, p) in take.iter_mut().zip(values) {
+            *t = *p == 1.0;
+            wrong |= u32::from((*p != 0.0) & (*p != 1.0));
+        }
+        *bad = wrong != 0;
     }
-    *bad = wrong != 0;
 }
 
 per_isa! {
     /// Which bytes are not zero.
-    fn nonzero, nonzero_on(bytes: &[u8], take: &mut [bool]) = nonzero_body;
-}
-
-#[inline(always)]
-fn nonzero_body(bytes: &[u8], take: &mut [bool]) {
-    for (t, b) in take.iter_mut().zip(bytes) {
-        *t = *b != 0;
+    fn nonzero(bytes: &[u8], take: &mut [bool]) {
+        for (t, b) in take.iter_mut().zip(bytes) {
+            *t = *b != 0;
+        }
     }
 }
 

@@ -118,7 +118,7 @@ fn single_bound(f: F) -> Option<f64> {
     })
 }
 
-/// |y - exact| in units of the last place of the binade of `exact`; an infinite y stands for 2^128.
+/// |y - exact| in units of the last place of the binade of `exact`; an infinite y counts as 2^128.
 fn error(y: f32, exact: f64) -> f64 {
     let top = 2f64.powi(128);
     let place = |v: f64| if v.is_infinite() { top.copysign(v) } else { v };
@@ -126,7 +126,7 @@ fn error(y: f32, exact: f64) -> f64 {
     (place(f64::from(y)) - place(exact).clamp(-top, top)).abs() / 2f64.powi(exponent.clamp(-126, 127) - 23)
 }
 
-/// Every function against its form in double precision, on the sweep. `bound` tells the error of those that may be off.
+/// Every function against its form in double precision, on the sweep. `bound` gives the largest error of those that may be off.
 fn sweep_against_the_forms(profile: &Profile, bound: impl Fn(F) -> Option<f64>) {
     let xs = sweep();
     let alpha = 0.3;

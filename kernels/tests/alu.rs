@@ -1,6 +1,6 @@
 //! The functor maps against the tables and vectors of `alu.md`.
 
-use birsim_kernels::alu::{AluOp, address_op, compare_op, float_op, int_op};
+use birsim_kernels::alu::{AluOp, Operation, address_op, compare_op, float_op, int_op, register_op};
 use birsim_kernels::{Code, Named, Profile};
 
 fn f(op: AluOp, a: f32, b: f32) -> f32 {
@@ -178,7 +178,8 @@ fn integer_vectors() {
     assert_eq!(i(AluOp::LogicalXor, 5, 0), 1);
     assert_eq!(i(AluOp::IsGt, -1, 1), 0, "comparisons are signed");
     let gt = compare_op(AluOp::IsGt).unwrap();
-    assert!(!gt.call(-1, 1) && gt.call_unsigned(-1, 1));
+    assert!(!gt.call(-1, 1) && gt.call(-1i32 as u32, 1));
+    assert!(!gt.call(f32::NAN, 1.0) && compare_op(AluOp::NotEqual).unwrap().call(f32::NAN, f32::NAN));
 }
 
 #[test]
@@ -290,4 +291,37 @@ fn item_5_a_missing_operation_is_told_what_there_is() {
     let missing = advice.strip_prefix("the int map has all operations but ").unwrap();
     let absent: Vec<&str> = AluOp::ALL.iter().filter(|o| int_op(**o).is_err()).map(|o| o.name()).collect();
     assert_eq!(sorted(missing.split(", ").collect()), sorted(absent));
+}
+
+#[test]
+fn d46_registers_compute_in_both_widths() {
+    let run = |op, a: i64, b: i64, wide, signed| register_op(op, a as u64, b as u64, wide, signed).unwrap() as i64;
+    assert_eq!(run(AluOp::Add, i64::from(i32::MAX), 1, false, true), i64::from(i32::MIN));
+    assert_eq!(run(AluOp::Add, i64::from(u32::MAX), 1, false, false), 0);
+    assert_eq!(run(AluOp::Mod, -7, 2, false, true), 1);
+    assert_eq!(run(AluOp::ModInt, -7, 2, false, true), -1);
+    assert_eq!(run(AluOp::Divide, 7, 0, false, true), 0);
+    assert_eq!(run(AluOp::Divide, i64::from(i32::MIN), -1, false, true), i64::from(i32::MIN));
+    assert_eq!(run(AluOp::ElemwiseMul, -3, 5, false, true), -15);
+    assert_eq!(run(AluOp::ArithShiftRight, -8, 40, false, true), -1);
+    assert_eq!(run(AluOp::ArithShiftRight, -8, 1, false, false), 0xFFFF_FFFC, "the highest bit is the sign");
+    assert_eq!(run(AluOp::LogicalShiftRight, -1, 4, false, true), 0x0FFF_FFFF);
+    assert_eq!(run(AluOp::ArithShiftLeft, 1, 32, false, true), 0);
+    assert_eq!(run(AluOp::BitwiseNot, 0, 0, false, false), 0xFFFF_FFFF);
+    assert_eq!(run(AluOp::IsLt, -1, 1, true, true), 1);
+    assert_eq!(run(AluOp::IsLt, -1, 1, true, false), 0);
+    assert_eq!(
+        run(AluOp::AbsMax, i64::from(i32::MIN), 5, false, true),
+        i64::from(i32::MIN),
+        "its magnitude is the largest"
+    );
+    assert_eq!(run(AluOp::AbsMin, -4, 5, true, true), 4);
+    for op in AluOp::ALL {
+        let missing = matches!(op, AluOp::Average | AluOp::Pow | AluOp::Rsqrt);
+        assert_eq!(
+            register_op(*op, 1, 1, false, true).map_err(|e| e.code()).err(),
+            missing.then_some(Code::S006),
+            "{op}"
+        );
+    }
 }

@@ -4,7 +4,7 @@ mod views;
 use birsim_kernels::access::{Imm, Input, Source};
 use birsim_kernels::accumulate::{Accumulator, EngineAccumulationType as Acc, Epilogue};
 use birsim_kernels::activation::{Activation, ActivationFunctionType, Front, activation};
-use birsim_kernels::alu::{AluOp, float_op};
+use birsim_kernels::alu::{AluOp, Operation, float_op};
 use birsim_kernels::cast::cast;
 use birsim_kernels::elementwise::*;
 use birsim_kernels::pool::{PoolFunctionType, pool};
@@ -140,7 +140,7 @@ fn d2_immediates_are_integers_or_float_bits() {
     };
     assert_eq!(ptr(&Profile::reference(), Imm::f32(1.0)).unwrap(), 7);
     assert_eq!(ptr(&bits, Imm::f32(1.0)).unwrap(), 0x3F80_0006);
-    assert_eq!(ptr(&bits, Imm::i32(1)).unwrap(), 7, "an integer is meant as it stands");
+    assert_eq!(ptr(&bits, Imm::i32(1)).unwrap(), 7, "an integer is taken as it is");
     assert_eq!(ptr(&Profile::reference(), Imm::f32(0.5)).unwrap_err().code(), Code::J011);
 }
 

@@ -3,7 +3,7 @@
 mod views;
 use birsim_kernels::access::{Imm, Input, Source};
 use birsim_kernels::accumulate::{Accumulator, EngineAccumulationType as Cmd, Epilogue};
-use birsim_kernels::alu::{AluOp, float_op};
+use birsim_kernels::alu::{AluOp, Operation, float_op};
 use birsim_kernels::cast::MemoryReductionOp;
 use birsim_kernels::collective::{CollectiveDimension, all_gather};
 use birsim_kernels::copy::copy;

@@ -7,7 +7,7 @@
 mod util;
 
 use birsim_kernels::access::{Dst, Imm, Input, Pair, Pattern, Source, Src};
-use birsim_kernels::alu::{AluOp, address_op, float_op, int_op};
+use birsim_kernels::alu::{AluOp, Operation, address_op, float_op, int_op};
 use birsim_kernels::cast::{decode_f32_value, decode_i32, encode_f32, encode_i32};
 use birsim_kernels::copy::copy;
 use birsim_kernels::elementwise::{
@@ -54,7 +54,7 @@ enum Kernel {
 struct Case {
     kernel: Kernel,
     a: Operand,
-    /// Second tensor or column; finite values, because the sign of NaN op NaN is nobody's promise.
+    /// Second tensor or column; finite values, because the sign of NaN op NaN is not promised.
     b: Operand,
     out: Operand,
 }

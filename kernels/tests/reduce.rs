@@ -3,7 +3,7 @@
 mod util;
 
 use birsim_kernels::access::{Dst, Pair, Pattern, Src};
-use birsim_kernels::alu::{AluOp, float_op};
+use birsim_kernels::alu::{AluOp, Operation, float_op};
 use birsim_kernels::pool::{PoolFunctionType, pool};
 use birsim_kernels::reduce::{AxisListType, TensorReduce, tensor_reduce};
 use birsim_kernels::{Code, Dtype, Profile};
@@ -23,7 +23,7 @@ fn run(p: &TensorReduce, x: &Tensor, dtype: Dtype, nums: &[u32]) -> Tensor {
 
 #[test]
 fn fault_65_folds_are_strictly_left_to_right() {
-    // One number tells the order: left to right 0, pairwise 1, right to left 2.
+    // One number shows the order: left to right 0, pairwise 1, right to left 2.
     let big = 16_777_216.0;
     let x = Tensor::f32(&[1, 4], &[big, 1.0, 1.0, -big]);
     assert_eq!(run(&reduce(AluOp::Add, AxisListType::X), &x, Dtype::Float32, &[1, 1]).values(), [0.0]);

@@ -4,7 +4,7 @@ mod util;
 
 use birsim_kernels::access::{Imm, Input, Source};
 use birsim_kernels::accumulate::EngineAccumulationType as Acc;
-use birsim_kernels::alu::{AluOp, float_op};
+use birsim_kernels::alu::{AluOp, Operation, float_op};
 use birsim_kernels::scan::{TSCMode, TensorScalarCache, TensorTensorScan, tensor_scalar_cache, tensor_tensor_scan};
 use birsim_kernels::{Code, Dtype, Profile};
 use util::{Rng, Tensor};

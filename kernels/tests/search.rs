@@ -47,7 +47,7 @@ fn max_sorts_descending_and_keeps_duplicates() {
 
 #[test]
 fn d30_ties_and_nan_follow_the_documented_loop() {
-    // A NaN keeps its slot and shields what is behind it only from equals.
+    // A NaN keeps its slot, and protects the slots after it from equal values only.
     let got = top(&[1., NAN, 2., 3., 4., 5., 6., 7., 8., 9.]);
     assert_eq!(bits(&got), bits(&reference(&[1., NAN, 2., 3., 4., 5., 6., 7., 8., 9.])));
     assert!(got[1].is_nan());

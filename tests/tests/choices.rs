@@ -66,11 +66,11 @@ fn d43_parallel_loops_by_instruction_or_by_trip() {
 }
 
 #[test]
-fn d19_break_goes_behind_the_loop_or_to_the_next_block() {
+fn d19_after_a_break_comes_what_follows_the_loop_or_the_next_block() {
     let mut l = counted(3, 1, vec![count("A", 0), plain("X", Opcode::Break)]);
     l.blocks.push(block("second", vec![count("B", 1)]));
     let m = program(vec![], vec![l, count("C", 2)]);
-    assert_eq!(cells_with(&m, "break_goes", "behind_loop")[..3], [1.0, 0.0, 1.0]);
+    assert_eq!(cells_with(&m, "break_goes", "after_loop")[..3], [1.0, 0.0, 1.0]);
     assert_eq!(cells_with(&m, "break_goes", "next_block")[..3], [3.0, 3.0, 1.0]);
 }
 

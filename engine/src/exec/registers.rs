@@ -8,7 +8,7 @@ use crate::world::{Opnd, RegRef, write_register};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::Imm;
-use birsim_kernels::alu::AluOp;
+use birsim_kernels::alu::{AluOp, register_op};
 
 bind! {
     ReadVarAddr => read_var_addr,
@@ -50,79 +50,8 @@ pub fn register_alu(cx: &mut Cx, own: &params::RegisterAlu) -> Result<()> {
     if a.dtype == Dtype::Float32 {
         return Err(Error::new(Code::U002, "RegisterAlu on float registers is not documented").received(a.dtype));
     }
-    let signed = a.dtype.is_signed();
-    let (x, y) = (extend(a.bits, wide, signed), extend(b.bits, wide, signed));
-    let bits = if wide { 64 } else { 32 };
-    write_register(cx.m.registers, reg, alu(op, x, y, bits, signed)? as u64);
+    write_register(cx.m.registers, reg, register_op(op, a.bits, b.bits, wide, a.dtype.is_signed())?);
     Ok(())
-}
-
-/// A register value of 32 or 64 bits, as a number.
-fn extend(bits: u64, wide: bool, signed: bool) -> i128 {
-    match (wide, signed) {
-        (true, true) => i128::from(bits as i64),
-        (true, false) => i128::from(bits),
-        (false, true) => i128::from(bits as u32 as i32),
-        (false, false) => i128::from(bits as u32),
-    }
-}
-
-/// One integer operation; the caller keeps the low `bits` bits. Shifts by the width or more give 0 (arithmetic right:
-/// the sign); division by zero gives 0 (`alu.md` 4.1, 4.3).
-fn alu(op: AluOp, a: i128, b: i128, bits: u32, signed: bool) -> Result<i128> {
-    use AluOp::*;
-    let mask = (1i128 << bits) - 1;
-    let by = if (0..i128::from(bits)).contains(&b) { b as u32 } else { bits };
-    let truth = i128::from;
-    let larger = |x: i128, y: i128| if x.abs() > y.abs() { x.abs() } else { y.abs() };
-    let smaller = |x: i128, y: i128| if x.abs() < y.abs() { x.abs() } else { y.abs() };
-    // Values are at most 64 bits wide, so nothing below leaves 128.
-    Ok(match op {
-        Bypass => a,
-        BitwiseNot => !a,
-        Add => a + b,
-        Subtract => a - b,
-        Mult | ElemwiseMul => a.wrapping_mul(b),
-        Divide if b == 0 => 0,
-        Divide => a / b,
-        Mod if b == 0 => 0,
-        Mod => {
-            let r = a % b;
-            if r != 0 && (r < 0) != (b < 0) { r + b } else { r }
-        }
-        ModInt if b == 0 => 0,
-        ModInt => a % b,
-        Max => a.max(b),
-        Min => a.min(b),
-        Abs => a.abs(),
-        AbsMax => larger(a, b),
-        AbsMin => smaller(a, b),
-        BitwiseAnd => a & b,
-        BitwiseOr => a | b,
-        BitwiseXor => a ^ b,
-        LogicalAnd => truth(a != 0 && b != 0),
-        LogicalOr => truth(a != 0 || b != 0),
-        LogicalXor => truth((a != 0) != (b != 0)),
-        ArithShiftLeft | LogicalShiftLeft if by == bits => 0,
-        ArithShiftLeft | LogicalShiftLeft => (a & mask) << by,
-        LogicalShiftRight => (a & mask) >> by,
-        ArithShiftRight => {
-            let shift = 128 - bits;
-            let top = if signed { a } else { (a << shift) >> shift };
-            top >> by.min(bits - 1)
-        }
-        IsEqual => truth(a == b),
-        NotEqual => truth(a != b),
-        IsGt => truth(a > b),
-        IsGe => truth(a >= b),
-        IsLt => truth(a < b),
-        IsLe => truth(a <= b),
-        Average | Pow | Rsqrt => {
-            return Err(
-                Error::new(Code::S006, format!("{op} is not an integer operation of RegisterAlu")).operand("op")
-            );
-        }
-    })
 }
 
 /// TensorLoad (75): one element into a register.
@@ -198,26 +127,4 @@ fn feeds_indirect(cx: &Cx) -> Result<bool> {
         let roles = i.opcode.row().ins;
         p.ins(i).iter().enumerate().any(|(k, o)| Role::of(roles, k).is_some_and(|r| r.addresses) && same(o))
     }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn integer_operations_of_both_widths() {
-        let run = |op, a: i64, b: i64, bits, signed| {
-            let v = alu(op, i128::from(a), i128::from(b), bits, signed).unwrap();
-            if bits == 32 { i64::from(v as i32) } else { v as i64 }
-        };
-        assert_eq!(run(AluOp::Add, i64::from(i32::MAX), 1, 32, true), i64::from(i32::MIN));
-        assert_eq!(run(AluOp::Mod, -7, 2, 32, true), 1);
-        assert_eq!(run(AluOp::ModInt, -7, 2, 32, true), -1);
-        assert_eq!(run(AluOp::Divide, 7, 0, 32, true), 0);
-        assert_eq!(run(AluOp::ArithShiftRight, -8, 40, 32, true), -1);
-        assert_eq!(run(AluOp::LogicalShiftRight, -1, 4, 32, true), 0x0FFF_FFFF);
-        assert_eq!(run(AluOp::ArithShiftLeft, 1, 32, 32, true), 0);
-        assert_eq!(run(AluOp::IsLt, -1, 1, 64, true), 1);
-        assert_eq!(alu(AluOp::Pow, 1, 1, 32, true).unwrap_err().code(), Code::S006);
-    }
 }

@@ -16,7 +16,7 @@ pub struct Pair {
     pub num: u32,
 }
 
-/// Where the elements of an operand lie inside an arena.
+/// Where the elements of an operand are inside an arena.
 ///
 /// Pair 0 is the lane (partition) dimension. Byte of element (i0..ik) = base + sum i_j * stride_j.
 #[derive(Clone, Debug)]

@@ -2,22 +2,22 @@
 
 use crate::access::{CHUNK, Dst, Input, Source, Src, pieces};
 use crate::accumulate::Epilogue;
-use crate::alu::{AluOp, FloatOp, float_op};
+use crate::alu::{AluOp, FloatOp, Operation, float_op};
 use crate::cast;
-use crate::elementwise::{Number, long_lanes};
+use crate::elementwise::{Number, normalise};
 use crate::isa::Isa;
 use crate::{Code, Dtype, Error, Named, Profile, Result};
 
-mod exact;
-mod magnitude;
+mod forms;
 mod math;
+mod narrow_abs;
 pub mod pwp;
 mod rounded;
 mod single;
 mod vector;
 
-pub use exact::apply;
-use exact::{Affine, Piece};
+pub use forms::apply;
+use forms::{Affine, Piece};
 
 crate::named_enum! {
     /// The activation functions. The last two have a name in the reference but no ordinal there.
@@ -101,45 +101,49 @@ pub fn activation(p: &Activation, src: &Source, dst: &mut Dst, profile: &Profile
         return Err(unsupported(p.func));
     }
     let table = p.tables.and_then(|t| t.get(p.func));
-    if let Some(src) = src.apart().filter(|src| table.is_none() && magnitude::applies(p, src, dst)) {
-        return magnitude::run(src, dst, profile);
+    if let Some(src) = src.apart().filter(|src| table.is_none() && narrow_abs::applies(p, src, dst)) {
+        return narrow_abs::run(src, dst, profile);
     }
-    if let Some(([from], to)) = per_element(p).then(|| long_lanes([src.view(dst)], dst, None)).flatten() {
-        return activation(p, &src.reshaped(&from)?, &mut dst.reshaped(&to)?, profile);
-    }
-    let isa = Isa::best();
-    each_lane(src, dst, p.epilogue.as_ref(), profile, |lane| {
-        let front = front.lane(lane);
-        let alpha = scalar(&p.alpha, lane);
-        move |input: &[f32], out: &mut [f32]| {
-            let piece = match &front {
-                LaneFront::Affine(front) => Piece { input, out, front: *front },
-                LaneFront::Ops(ops) => {
-                    out.copy_from_slice(input);
-                    for (op, s, reverse) in ops.iter().flatten() {
-                        op.apply_scalar(out, *s, *reverse);
+    let run = |src: &Source, dst: &mut Dst| {
+        let isa = Isa::best();
+        each_lane(src, dst, p.epilogue.as_ref(), profile, |lane| {
+            let front = front.lane(lane);
+            let alpha = scalar(&p.alpha, lane);
+            move |input: &[f32], out: &mut [f32]| {
+                let piece = match &front {
+                    LaneFront::Affine(front) => Piece { input, out, front: *front },
+                    LaneFront::Ops(ops) => {
+                        out.copy_from_slice(input);
+                        for (op, s, reverse) in ops.iter().flatten() {
+                            op.apply_scalar(out, *s, *reverse);
+                        }
+                        if let Some(t) = table {
+                            return t.apply(out);
+                        }
+                        let mut values = [0.0; CHUNK];
+                        return out.chunks_mut(CHUNK).try_for_each(|out| {
+                            let values = &mut values[..out.len()];
+                            values.copy_from_slice(out);
+                            forms::map(isa, p.func, alpha, Piece { input: values, out, front: Affine::NONE }, profile)
+                        });
                     }
-                    if let Some(t) = table {
-                        return t.apply(out);
+                };
+                match table {
+                    Some(t) => {
+                        let out = &mut *piece.out;
+                        forms::affine(isa, Piece { out: &mut *out, ..piece });
+                        t.apply(out)
                     }
-                    let mut values = [0.0; CHUNK];
-                    return out.chunks_mut(CHUNK).try_for_each(|out| {
-                        let values = &mut values[..out.len()];
-                        values.copy_from_slice(out);
-                        exact::map(isa, p.func, alpha, Piece { input: values, out, front: Affine::NONE }, profile)
-                    });
+                    None => forms::map(isa, p.func, alpha, piece, profile),
                 }
-            };
-            match table {
-                Some(t) => {
-                    let out = &mut *piece.out;
-                    exact::affine(isa, Piece { out: &mut *out, ..piece });
-                    t.apply(out)
-                }
-                None => exact::map(isa, p.func, alpha, piece, profile),
             }
-        }
-    })
+        })
+    };
+    // Lanes can be joined when nothing differs from one to the next.
+    if per_element(p) {
+        return normalise(src, [None, None], dst, None, |src, _, dst| run(src, dst));
+    }
+    run(src, dst)
 }
 
 /// Reciprocal (21): exact float32 division, never a table.
@@ -148,7 +152,7 @@ pub fn reciprocal(src: &Source, dst: &mut Dst, profile: &Profile) -> Result<()> 
     let isa = Isa::best();
     each_lane(src, dst, None, profile, |_| {
         move |input: &[f32], out: &mut [f32]| {
-            exact::reciprocals(isa, Piece { input, out, front: Affine::NONE });
+            forms::reciprocals(isa, Piece { input, out, front: Affine::NONE });
             Ok(())
         }
     })
@@ -171,7 +175,7 @@ pub fn exponential(
     each_lane(src, dst, epilogue, profile, |lane| {
         let m = scalar(row_max, lane);
         move |input: &[f32], out: &mut [f32]| {
-            exact::exponential(isa, m, Piece { input, out, front: Affine::NONE }, profile);
+            forms::exponential(isa, m, Piece { input, out, front: Affine::NONE }, profile);
             Ok(())
         }
     })

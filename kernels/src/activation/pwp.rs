@@ -23,7 +23,7 @@ struct Region {
     sections: Vec<Section>,
 }
 
-/// Above (or below) a threshold of exponent and mantissa one section serves.
+/// Above (or below) a threshold of exponent and mantissa there is a single section.
 #[derive(Clone, Copy, Debug)]
 struct Saturation {
     exponent: i64,
@@ -141,7 +141,7 @@ fn chosen(func: F, mut files: Vec<PathBuf>) -> Result<PathBuf> {
     }
 }
 
-/// The function that a file name like `exp_400p.json` stands for.
+/// The function that a file name like `exp_400p.json` belongs to.
 fn function_of(file: &str) -> Option<F> {
     let (stem, count) = file.strip_suffix("p.json")?.rsplit_once('_')?;
     if count.is_empty() || !count.bytes().all(|b| b.is_ascii_digit()) {

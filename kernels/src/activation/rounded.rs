@@ -1,13 +1,14 @@
-//! The closed forms (`activation.md` 3) in double precision with one rounding to float32, and that one certain.
+//! The closed forms (`activation.md` 3) in double precision with one rounding to float32, correct in every case.
 //!
-//! A form is evaluated twice, at the two ends of an interval that holds what the same form gives with correctly rounded
-//! library functions ([`BELOW`], [`ABOVE`]). Both ends nearly always round to one float32, which then is the result on
-//! every instruction set. One element in some hundred thousand is in doubt; it is computed again, slowly, with correctly
+//! The reference evaluates a form with correctly rounded library functions, which do not vectorise. Here a form is evaluated
+//! with fast approximations ([`math`]) and their error bound, which gives both ends of an interval around the reference's
+//! double ([`BELOW`], [`ABOVE`]). Nearly always both ends round to the same float32, which then is the result, whatever the
+//! instruction set. About one element in a hundred thousand is in doubt and is computed again, slowly, with the correctly
 //! rounded functions. Inner steps that the documents print in single precision are rounded inside the form.
 
-use super::exact::{Affine, Piece};
+use super::forms::{Affine, Piece};
 use super::math;
-use crate::isa::Isa;
+use crate::isa::{Isa, per_isa};
 
 /// The functions of [`math`] are within 2^-43 of the value, relatively; what follows them adds a few 2^-53.
 const DELTA: f64 = 1.0 / (1u64 << 42) as f64;
@@ -21,16 +22,16 @@ const SQRT_TWO: f64 = f64::from_bits(0x3FF6_A09E_667F_3BCC);
 const TWO_OVER_SQRT_PI: f64 = f32::from_bits(0x3F90_6EBB) as f64;
 pub(super) const ONE_OVER_SQRT_TWO_PI: f32 = f32::from_bits(0x3ECC_422A);
 
-/// Elements between two looks for doubts.
+/// Elements between two checks for doubtful ones.
 const BLOCK: usize = 128;
 
 /// Both ends of an interval, in either order.
 type Ends = (f64, f64);
-/// The same, rounded; an end that is not a number stands for a doubt.
+/// The same, rounded; an end that is not a number means that the result is in doubt.
 type Rounded = (f32, f32);
 
-/// Fills a piece with $fast of the values $x behind the front, and with $slow where the ends of $fast round apart. $p names
-/// a float32 parameter of both.
+/// Fills a piece with $fast, where $x is the value after the front, and with $slow where the ends of $fast round to different
+/// numbers. $p names a float32 parameter of both.
 ///
 /// A NaN argument is passed on quietly; a NaN that arises is the processor's default one (ruling D57).
 macro_rules! rounded {
@@ -50,7 +51,7 @@ macro_rules! rounded {
                     let $x = *i * front.scale + front.bias;
                     let (a, b): Rounded = $fast;
                     (*o, *other) = (a, b);
-                    // NaN is in doubt, too.
+                    // A NaN is in doubt as well.
                     doubt |= !(*o == *other);
                 }
                 if doubt {
@@ -58,31 +59,15 @@ macro_rules! rounded {
                 }
             }
         }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
-        fn on_avx2(input: &[f32], out: &mut [f32], front: Affine, p: f32) {
-            body(input, out, front, p);
+        per_isa! {
+            fn on(isa, input: &[f32], out: &mut [f32], front: Affine, p: f32) = body, body, body;
         }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
-        fn on_avx512(input: &[f32], out: &mut [f32], front: Affine, p: f32) {
-            body(input, out, front, p);
-        }
-        let isa: Isa = $isa;
         let Piece { input, out, front } = $piece;
-        match isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU has the features.
-            Isa::Avx2 if isa.runs_here() => unsafe { on_avx2(input, out, front, $arg) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU has the features.
-            Isa::Avx512 if isa.runs_here() => unsafe { on_avx512(input, out, front, $arg) },
-            _ => body(input, out, front, $arg),
-        }
+        on($isa, input, out, front, $arg);
     }};
 }
 
-/// Computes the elements in doubt again: those whose ends differ, or are not a number.
+/// Computes the doubtful elements again: those whose ends differ, or are not a number.
 #[cold]
 fn again(input: &[f32], out: &mut [f32], front: Affine, others: &[f32], slow: impl Fn(f32) -> f32) {
     for ((o, i), other) in out.iter_mut().zip(input).zip(others) {
@@ -90,13 +75,71 @@ fn again(input: &[f32], out: &mut [f32], front: Affine, others: &[f32], slow: im
             continue;
         }
         let x = *i * front.scale + front.bias;
-        let y = if x.is_nan() { x } else { slow(x) };
-        *o = match (x.is_nan(), y.is_nan()) {
-            (true, _) => f32::from_bits(x.to_bits() | 0x0040_0000),
-            (_, true) => f32::from_bits(0xFFC0_0000),
-            _ => y,
-        };
+        *o = quiet(x, || slow(x));
     }
+}
+
+/// As [`rounded!`], for functions whose $fast gives one double and whether it is covered. That is in doubt where it is too
+/// close to the middle between two float32 numbers. The test costs half of a second conversion to float32, but holds for
+/// normal results only: of subnormal arguments these functions must give the arguments themselves.
+macro_rules! certain {
+    ($isa:expr, $piece:expr, $x:ident => $fast:expr, $slow:expr) => {{
+        #[inline(always)]
+        fn fast($x: f32) -> (bool, f64) {
+            $fast
+        }
+        #[cold]
+        fn again(input: &[f32], out: &mut [f32], front: Affine) {
+            for (o, i) in out.iter_mut().zip(input) {
+                let $x = *i * front.scale + front.bias;
+                let (covered, y) = fast($x);
+                if !covered || is_midway(y) {
+                    *o = quiet($x, || $slow);
+                }
+            }
+        }
+        #[inline(always)]
+        fn body(input: &[f32], out: &mut [f32], front: Affine) {
+            for (out, input) in out.chunks_mut(BLOCK).zip(input.chunks(BLOCK)) {
+                let mut doubt = false;
+                for (o, i) in out.iter_mut().zip(input) {
+                    let (covered, y) = fast(*i * front.scale + front.bias);
+                    *o = y as f32;
+                    doubt |= !covered | is_midway(y);
+                }
+                if doubt {
+                    again(input, out, front);
+                }
+            }
+        }
+        per_isa! {
+            fn on(isa, input: &[f32], out: &mut [f32], front: Affine) = body, body, body;
+        }
+        let Piece { input, out, front } = $piece;
+        on($isa, input, out, front);
+    }};
+}
+
+/// A double whose distance from the middle between two float32 numbers is below its error, [`DELTA`] of its size.
+#[inline(always)]
+fn is_midway(y: f64) -> bool {
+    /// Bits that the conversion to float32 drops, and the first of them: half a unit of float32.
+    const DROPPED: u64 = (1 << 29) - 1;
+    const HALF: u64 = 1 << 28;
+    /// [`DELTA`] in units of the last place of a double just below a power of two.
+    const WINDOW: u64 = 1 << 11;
+    // Inside the window exactly when the sum has none of the bits above it.
+    y.to_bits().wrapping_sub(HALF).wrapping_add(WINDOW) & DROPPED & !(2 * WINDOW - 1) == 0
+}
+
+/// The value of `f`. A NaN argument is passed on quietly; a NaN that arises is the processor's default one (ruling D57).
+#[inline(always)]
+fn quiet(x: f32, f: impl Fn() -> f32) -> f32 {
+    if x.is_nan() {
+        return f32::from_bits(x.to_bits() | 0x0040_0000);
+    }
+    let y = f();
+    if y.is_nan() { f32::from_bits(0xFFC0_0000) } else { y }
 }
 
 /// The interval around a value whose error is relative.
@@ -121,7 +164,7 @@ fn single(ends: Ends) -> Ends {
     (f64::from(ends.0 as f32), f64::from(ends.1 as f32))
 }
 
-/// Leaves the slow way to values that the fast one does not cover.
+/// Sends values that the fast form does not cover to the slow one.
 #[inline(always)]
 fn only_if(covered: bool, (a, b): Rounded) -> Rounded {
     (a, if covered { b } else { f32::NAN })
@@ -137,14 +180,12 @@ pub(super) fn exponential(isa: Isa, row_max: f32, piece: Piece) {
 }
 
 pub(super) fn ln(isa: Isa, piece: Piece) {
-    rounded!(isa, piece, x => {
-        // Normal and positive: from 2^-126 to the largest number.
-        only_if(x.to_bits().wrapping_sub(0x0080_0000) < 0x7F00_0000, narrow(around(math::ln(x))))
-    }, pxfm::f_logf(x));
+    // Covered are normal positive numbers: from 2^-126 to the largest one.
+    certain!(isa, piece, x => (x.to_bits().wrapping_sub(0x0080_0000) < 0x7F00_0000, math::ln(x)), pxfm::f_logf(x));
 }
 
 pub(super) fn tanh(isa: Isa, piece: Piece) {
-    rounded!(isa, piece, x => narrow(around(math::tanh(x))), pxfm::f_tanhf(x));
+    certain!(isa, piece, x => (!x.is_nan(), math::tanh(x)), pxfm::f_tanhf(x));
 }
 
 pub(super) fn erf(isa: Isa, piece: Piece) {
@@ -152,13 +193,11 @@ pub(super) fn erf(isa: Isa, piece: Piece) {
 }
 
 pub(super) fn atan(isa: Isa, piece: Piece) {
-    rounded!(isa, piece, x => narrow(around(math::atan(f64::from(x)))), pxfm::f_atanf(x));
+    certain!(isa, piece, x => (!x.is_nan(), math::atan(f64::from(x))), pxfm::f_atanf(x));
 }
 
 pub(super) fn sin(isa: Isa, piece: Piece) {
-    rounded!(isa, piece, x => {
-        only_if(x.abs() <= math::SIN_NEAR, narrow(around(math::sin(f64::from(x)))))
-    }, pxfm::f_sinf(x));
+    certain!(isa, piece, x => (x.abs() <= math::SIN_NEAR, math::sin(f64::from(x))), pxfm::f_sinf(x));
 }
 
 pub(super) fn sigmoid(isa: Isa, piece: Piece) {

@@ -241,7 +241,7 @@ pub(super) fn sin<V: Vector>(x: V) -> V {
     x.store(&mut from);
     let (from, into) = (&from[..V::COUNT], &mut to[..V::COUNT]);
     for (x, y) in from.iter().zip(into.iter_mut()) {
-        *y = math::sin(f64::from(*x)) as f32;
+        *y = math::sin_by_quarters(f64::from(*x)) as f32;
     }
     for (x, y) in from.iter().zip(into).filter(|(x, _)| x.is_finite() && x.abs() > math::SIN_NEAR) {
         *y = math::sin_far(*x);

@@ -16,7 +16,7 @@ pub(super) const ENTRIES: usize = 16;
 /// The largest [`Vector::COUNT`] in use.
 pub(super) const WIDEST: usize = 64;
 
-/// Some floats that are computed on together, and their bits as 32-bit integers.
+/// Several floats that are computed together, and their bits as 32-bit integers.
 ///
 /// The vector types may only be used inside functions compiled for their instruction set.
 pub(super) trait Vector:
@@ -42,11 +42,11 @@ pub(super) trait Vector:
     fn lt(self, b: Self) -> Self::Mask;
     /// Not self < b: greater, equal or not comparable.
     fn not_lt(self, b: Self) -> Self::Mask;
-    /// Vector whose sign bit is set.
+    /// Lanes whose sign bit is set.
     fn negative(self) -> Self::Mask;
-    /// Vector that are not a number.
+    /// Lanes that are not a number.
     fn nan(self) -> Self::Mask;
-    /// Vector true in either mask.
+    /// Lanes that are true in either mask.
     fn either(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// No lane is true.
     fn none(mask: Self::Mask) -> bool;

@@ -1,53 +1,68 @@
-//! Loops over blocks. Each is instantiated once per operation, so the choice of the operation stays outside.
+//! Loops over rows of values. Each is compiled once per operation, so the choice of the operation stays outside of them.
+//!
+//! A row is a piece of a lane. Walking all lanes in here, and not in the caller, makes the start of a loop cost a few
+//! cycles per lane and not a call through several functions.
+
+use crate::access::{Rows, RowsMut};
 
 /// a = f(a, b), element by element.
 #[inline(always)]
-pub(super) fn zip<T: Copy>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T) {
-    for (x, y) in a.iter_mut().zip(b) {
-        *x = f(*x, *y);
+pub(super) fn zip<T: Copy>(a: RowsMut<T>, b: Rows<T>, f: impl Fn(T, T) -> T) {
+    for (a, b) in a.zip(b) {
+        for (x, y) in a.iter_mut().zip(b) {
+            *x = f(*x, *y);
+        }
     }
 }
 
 /// a = f(b, a), element by element.
 #[inline(always)]
-pub(super) fn zip_reversed<T: Copy>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T) {
-    for (x, y) in a.iter_mut().zip(b) {
-        *x = f(*y, *x);
+pub(super) fn zip_reversed<T: Copy>(a: RowsMut<T>, b: Rows<T>, f: impl Fn(T, T) -> T) {
+    for (a, b) in a.zip(b) {
+        for (x, y) in a.iter_mut().zip(b) {
+            *x = f(*y, *x);
+        }
     }
 }
 
 /// out = f(a, b), element by element.
 #[inline(always)]
-pub(super) fn zip_into<T: Copy>(out: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T) -> T) {
-    for ((o, x), y) in out.iter_mut().zip(a).zip(b) {
-        *o = f(*x, *y);
-    }
-}
-
-/// a = f(a, s), or f(s, a) when reversed.
-#[inline(always)]
-pub(super) fn scalar<T: Copy>(a: &mut [T], s: T, reverse: bool, f: impl Fn(T, T) -> T) {
-    if reverse {
-        for x in a {
-            *x = f(s, *x);
-        }
-    } else {
-        for x in a {
-            *x = f(*x, s);
+pub(super) fn zip_into<T: Copy>(out: RowsMut<T>, a: Rows<T>, b: Rows<T>, f: impl Fn(T, T) -> T) {
+    for ((out, a), b) in out.zip(a).zip(b) {
+        for ((o, x), y) in out.iter_mut().zip(a).zip(b) {
+            *o = f(*x, *y);
         }
     }
 }
 
-/// out = f(a, s), or f(s, a) when reversed.
+/// a = f(a, s), or f(s, a) when reversed; s is one value per row.
 #[inline(always)]
-pub(super) fn scalar_into<T: Copy>(out: &mut [T], a: &[T], s: T, reverse: bool, f: impl Fn(T, T) -> T) {
+pub(super) fn scalar<T: Copy>(a: RowsMut<T>, s: Rows<T>, reverse: bool, f: impl Fn(T, T) -> T) {
     if reverse {
-        for (o, x) in out.iter_mut().zip(a) {
-            *o = f(s, *x);
+        for (a, s) in a.zip(s) {
+            let s = s[0];
+            a.iter_mut().for_each(|x| *x = f(s, *x));
         }
     } else {
-        for (o, x) in out.iter_mut().zip(a) {
-            *o = f(*x, s);
+        for (a, s) in a.zip(s) {
+            let s = s[0];
+            a.iter_mut().for_each(|x| *x = f(*x, s));
+        }
+    }
+}
+
+/// out = f(a, s), or f(s, a) when reversed; s is one value per row.
+#[inline(always)]
+pub(super) fn scalar_into<T: Copy>(out: RowsMut<T>, a: Rows<T>, s: Rows<T>, reverse: bool, f: impl Fn(T, T) -> T) {
+    if reverse {
+        for ((out, a), s) in out.zip(a).zip(s) {
+            let s = s[0];
+            out.iter_mut().zip(a).for_each(|(o, x)| *o = f(s, *x));
+        }
+    } else {
+        for ((out, a), s) in out.zip(a).zip(s) {
+            let s = s[0];
+            out.iter_mut().zip(a).for_each(|(o, x)| *o = f(*x, s));
         }
     }
 }
@@ -69,7 +84,7 @@ pub(super) fn fold_side_by_side<T: Copy>(acc: &mut [T; ROWS], rows: &[&[T]; ROWS
     *acc = a;
 }
 
-/// Rows that a reduction hands over at once.
+/// Rows that a reduction folds in one call.
 pub const GROUP: usize = 2 * ROWS;
 
 /// As [`fold_side_by_side`] for any number of rows.

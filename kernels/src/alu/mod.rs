@@ -1,98 +1,104 @@
-//! ALU operations and the functor maps they are looked up in (`alu.md`).
+//! ALU operations and the maps they are looked up in (`alu.md`).
 //!
-//! A lookup ([`float_op`], [`int_op`], [`address_op`], [`compare_op`]) checks membership once and returns a small value that
-//! is called per element or, faster, per block. The left operand is the accumulator or the first tensor operand.
+//! [`AluOp`] and everything that is known about an operation is one row of `table.rs`. A lookup ([`float_op`], [`int_op`],
+//! [`address_op`], [`compare_op`]) checks membership once and returns a small value that is applied to an element or, faster,
+//! to rows of them.
 
 mod blocks;
 #[cfg(target_arch = "x86_64")]
 mod columns;
 mod compare;
+mod declare;
 mod float;
+mod floats;
 mod integer;
+mod integers;
+mod operation;
+mod register;
+mod table;
 
 pub(crate) use blocks::{GROUP, ROWS};
 pub use compare::{CompareOp, compare_op};
+pub(crate) use compare::{and_compare, compare_to_zero};
+pub use declare::{IntegerMap, Trait};
 pub(crate) use float::FloatVisitor;
 pub use float::{FloatOp, average_op, float_op};
 pub use integer::{AddressOp, IntOp, address_op, int_op};
+pub use operation::Operation;
+pub use register::register_op;
+pub use table::AluOp;
 
-use crate::{Code, Error};
-
-crate::named_enum! {
-    /// The 33 ALU operations.
-    AluOp {
-        Bypass = 0, "bypass";
-        BitwiseNot = 1, "bitwise_not";
-        ArithShiftLeft = 2, "arith_shift_left";
-        ArithShiftRight = 3, "arith_shift_right";
-        Add = 4, "add";
-        Subtract = 5, "subtract";
-        Mult = 6, "mult";
-        Divide = 7, "divide";
-        Max = 8, "max";
-        Min = 9, "min";
-        BitwiseAnd = 10, "bitwise_and";
-        BitwiseOr = 11, "bitwise_or";
-        BitwiseXor = 12, "bitwise_xor";
-        LogicalAnd = 13, "logical_and";
-        LogicalOr = 14, "logical_or";
-        LogicalXor = 15, "logical_xor";
-        LogicalShiftLeft = 16, "logical_shift_left";
-        LogicalShiftRight = 17, "logical_shift_right";
-        IsEqual = 18, "is_equal";
-        NotEqual = 19, "not_equal";
-        IsGt = 20, "is_gt";
-        IsGe = 21, "is_ge";
-        IsLt = 22, "is_lt";
-        IsLe = 23, "is_le";
-        Average = 24, "average";
-        ElemwiseMul = 25, "elemwise_mul";
-        Pow = 26, "pow";
-        Mod = 27, "mod";
-        Rsqrt = 28, "rsqrt";
-        Abs = 29, "abs";
-        AbsMax = 30, "abs_max";
-        AbsMin = 31, "abs_min";
-        ModInt = 32, "mod_int";
-    }
-}
+use crate::{Code, Error, Named, Profile};
 
 impl AluOp {
+    /// The operation has this property.
+    #[inline]
+    pub fn is(self, property: Trait) -> bool {
+        self.traits().contains(&property)
+    }
+
     /// One of the eight bit-vector operations, which select the int32 path (`alu.md` 2.1).
     #[inline]
-    pub const fn is_bitvec(self) -> bool {
-        matches!(
-            self,
-            AluOp::BitwiseNot
-                | AluOp::ArithShiftLeft
-                | AluOp::ArithShiftRight
-                | AluOp::BitwiseAnd
-                | AluOp::BitwiseOr
-                | AluOp::BitwiseXor
-                | AluOp::LogicalShiftLeft
-                | AluOp::LogicalShiftRight
-        )
+    pub fn is_bitvec(self) -> bool {
+        self.is(Trait::Bitvec)
     }
 
     /// Looks at its left operand only.
     #[inline]
-    pub const fn is_unary(self) -> bool {
-        matches!(self, AluOp::Bypass | AluOp::BitwiseNot | AluOp::Rsqrt | AluOp::Abs)
+    pub fn is_unary(self) -> bool {
+        self.is(Trait::Unary)
+    }
+}
+
+/// The maps of operations, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Map {
+    Float,
+    Int,
+    Address,
+    Compare,
+}
+
+impl Map {
+    fn name(self) -> &'static str {
+        match self {
+            Map::Float => "float",
+            Map::Int => "int",
+            Map::Address => "address",
+            Map::Compare => "compare",
+        }
+    }
+
+    /// The map has this operation under the profile `reference`.
+    fn has(self, op: AluOp) -> bool {
+        match self {
+            Map::Float => table::float_entry(op, &Profile::reference()).is_some(),
+            Map::Int => table::integer_entry(op, IntegerMap::Int, None).is_some(),
+            Map::Address => table::integer_entry(op, IntegerMap::Address, None).is_some(),
+            Map::Compare => table::compare_entry(op).is_some(),
+        }
+    }
+
+    /// What a program can use in the place of an operation that is missing.
+    fn advice(self) -> String {
+        let names = |present: bool| {
+            let listed = AluOp::ALL.iter().filter(|op| self.has(**op) == present).map(|op| op.name());
+            listed.collect::<Vec<_>>().join(", ")
+        };
+        match self {
+            Map::Float => {
+                format!("the float map has {}; mod and mod_int with --set float_mod=true", names(true))
+            }
+            Map::Int | Map::Address => format!("the {} map has all operations but {}", self.name(), names(false)),
+            Map::Compare => format!("the compare map has {}", names(true)),
+        }
     }
 }
 
 /// The error of a lookup that misses.
 #[cold]
-fn miss(op: AluOp, map: &str) -> Error {
-    let members = match map {
-        "float" => {
-            "bypass, add, subtract, mult, divide, max, min, logical_and, logical_or, logical_xor, is_equal, not_equal, \
-             is_gt, is_ge, is_lt, is_le, pow, rsqrt, abs, abs_max, abs_min; mod and mod_int with --set float_mod=true"
-        }
-        "compare" => "is_equal, not_equal, is_gt, is_ge, is_lt, is_le",
-        _ => "all operations but average, elemwise_mul, pow, rsqrt, abs_max, abs_min",
-    };
-    Error::new(Code::S006, format!("the ALU op {op} is not supported yet: it is not in the {map} map"))
+fn miss(op: AluOp, map: Map) -> Error {
+    Error::new(Code::S006, format!("the ALU op {op} is not supported yet: it is not in the {} map", map.name()))
         .received(op)
-        .advice(format!("the {map} map has {members}"))
+        .advice(map.advice())
 }

@@ -15,7 +15,7 @@ crate::named_enum! {
 }
 
 impl MemoryReductionOp {
-    /// The reduction an ALU op stands for: only bypass and add have one.
+    /// The reduction that an ALU op selects: only bypass and add select one.
     pub fn from_alu(op: AluOp) -> Result<Self> {
         match op {
             AluOp::Bypass => Ok(MemoryReductionOp::Copy),

@@ -1,13 +1,18 @@
 //! Decoding to the float32 hub (`numerics.md` 3).
 
-use super::dispatch::per_isa;
 use super::fp8;
 use crate::Dtype;
+use crate::isa::{Isa, per_isa};
+
+/// Decodes elements to the float32 hub. `bytes` holds `out.len()` values: elements, or four times as many lanes of a packed
+/// dtype.
+#[inline]
+pub fn decode_f32(dtype: Dtype, bytes: &[u8], out: &mut [f32]) {
+    decode_f32_on(Isa::best(), dtype, bytes, out);
+}
 
 per_isa! {
-    /// Decodes elements to the float32 hub. `bytes` holds `out.len()` values: elements, or four times as many lanes of a
-    /// packed dtype.
-    pub fn decode_f32, decode_f32_on(dtype: Dtype, bytes: &[u8], out: &mut [f32]) = decode;
+    pub(super) fn decode_f32_on(isa, dtype: Dtype, bytes: &[u8], out: &mut [f32]) = decode, decode, decode;
 }
 
 #[inline(always)]

@@ -2,13 +2,18 @@
 //! documented casts write one NaN, and its loops are not compiled for every instruction set.
 
 use super::Fp8Config;
-use super::dispatch::per_isa;
 use super::fp8::{self, Format, Special};
 use crate::Dtype;
+use crate::isa::{Isa, per_isa};
+
+/// Encodes hub values. `out` holds `values.len()` elements, a quarter of that for a packed dtype.
+#[inline]
+pub fn encode_f32(dtype: Dtype, cfg: Fp8Config, values: &[f32], out: &mut [u8]) {
+    encode_f32_on(Isa::best(), dtype, cfg, values, out);
+}
 
 per_isa! {
-    /// Encodes hub values. `out` holds `values.len()` elements, a quarter of that for a packed dtype.
-    pub fn encode_f32, encode_f32_on(dtype: Dtype, cfg: Fp8Config, values: &[f32], out: &mut [u8]) = encode;
+    pub(super) fn encode_f32_on(isa, dtype: Dtype, cfg: Fp8Config, values: &[f32], out: &mut [u8]) = encode, encode, encode;
 }
 
 #[inline(always)]
@@ -96,7 +101,7 @@ fn f32_to_f16(x: f32) -> u16 {
     (code | sign) as u16
 }
 
-/// A NaN stands for the end of the range that its sign names (`numerics.md` 4.7).
+/// A NaN saturates to the smallest or largest number, by its sign bit (`numerics.md` 4.7).
 #[inline(always)]
 fn without_nan(x: f32) -> f32 {
     let bits = x.to_bits();
@@ -104,7 +109,7 @@ fn without_nan(x: f32) -> f32 {
     f32::from_bits(if bits & 0x7FFF_FFFF > 0x7F80_0000 { infinite } else { bits })
 }
 
-/// Nearest integer, saturated; a NaN stands for the end that its sign names. The conversion itself is unchecked, because a
+/// Nearest integer, saturated; a NaN saturates by its sign bit. The conversion itself is unchecked, because a
 /// saturating `as` does not vectorise (0.5 against 8 elements a nanosecond).
 macro_rules! wide {
     ($name:ident, $int:ident, $low:expr, $past:expr) => {

@@ -69,7 +69,7 @@ impl Format for E5m2 {
     const SIGNED_NAN: bool = false;
 }
 
-/// What a value that has no finite code turns into: the code, and the mask its sign passes through.
+/// The code that a value without a finite code becomes, and a mask for its sign bit.
 #[derive(Clone, Copy)]
 pub(super) struct Special {
     over: u32,
@@ -89,14 +89,14 @@ impl Special {
         };
         let (over, over_sign) = match cfg.saturate {
             true => (F::MAX, 0x80),
-            // Without an infinity, an overflow is what a NaN would have been.
+            // A format without an infinity writes its NaN instead.
             false if F::OVER == F::NAN => (nan, nan_sign),
             false => (F::OVER, sign_if(F::SIGNED)),
         };
         Special { over, over_sign, nan, nan_sign }
     }
 
-    /// What a positive overflow and a NaN without a sign turn into.
+    /// The codes of a positive overflow and of a NaN without a sign.
     pub(super) fn positive(self) -> (u8, u8) {
         (self.over as u8, self.nan as u8)
     }

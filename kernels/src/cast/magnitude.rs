@@ -1,11 +1,11 @@
 //! Magnitudes of narrow floats, found on their bits.
 
 use super::Fp8Config;
-use super::dispatch::per_isa;
 use super::fp8::{self, Format, Special};
 use crate::Dtype;
+use crate::isa::per_isa;
 
-/// [`magnitude`] knows the dtype.
+/// [`magnitude`] handles the dtype.
 pub fn keeps_magnitude(dtype: Dtype) -> bool {
     dtype.is_float() && dtype.size() <= 2 && !dtype.is_packed()
 }
@@ -13,19 +13,16 @@ pub fn keeps_magnitude(dtype: Dtype) -> bool {
 per_isa! {
     /// What decoding, clearing the sign and encoding again make of every element: finite values lose their sign, infinities
     /// and NaN become what the conversion writes for them.
-    pub fn magnitude, magnitude_on(dtype: Dtype, cfg: Fp8Config, bytes: &[u8], out: &mut [u8]) = body;
-}
-
-#[inline(always)]
-fn body(dtype: Dtype, cfg: Fp8Config, bytes: &[u8], out: &mut [u8]) {
-    match dtype {
-        Dtype::Bfloat16 => halves(bytes, out, 0x7F80, 0x7FC0),
-        Dtype::Float16 => halves(bytes, out, 0x7C00, 0x7E00),
-        Dtype::Float8e3 => codes::<fp8::E3m4>(cfg, bytes, out),
-        Dtype::Float8e4 => codes::<fp8::E4m3>(cfg, bytes, out),
-        Dtype::Float8E4m3fn => codes::<fp8::E4m3fn>(cfg, bytes, out),
-        Dtype::Float8e5 => codes::<fp8::E5m2>(cfg, bytes, out),
-        _ => debug_assert!(!keeps_magnitude(dtype)),
+    pub fn magnitude(dtype: Dtype, cfg: Fp8Config, bytes: &[u8], out: &mut [u8]) {
+        match dtype {
+            Dtype::Bfloat16 => halves(bytes, out, 0x7F80, 0x7FC0),
+            Dtype::Float16 => halves(bytes, out, 0x7C00, 0x7E00),
+            Dtype::Float8e3 => codes::<fp8::E3m4>(cfg, bytes, out),
+            Dtype::Float8e4 => codes::<fp8::E4m3>(cfg, bytes, out),
+            Dtype::Float8E4m3fn => codes::<fp8::E4m3fn>(cfg, bytes, out),
+            Dtype::Float8e5 => codes::<fp8::E5m2>(cfg, bytes, out),
+            _ => debug_assert!(!keeps_magnitude(dtype)),
+        }
     }
 }
 

@@ -1,8 +1,8 @@
-//! The three working types of the element-wise kernels behind one trait, so that each kernel is written once.
+//! The three working types of the element-wise kernels as one trait, so that each kernel is written once.
 
 use crate::access::{Dst, Imm, Input, Src};
 use crate::accumulate::LaneFold;
-use crate::alu::{AddressOp, FloatOp, IntOp};
+use crate::alu::{AddressOp, FloatOp, IntOp, Operation};
 use crate::cast::Fp8Config;
 use crate::profile::BitvecImmediate;
 use crate::{Code, Dtype, Error, Profile, Result};
@@ -10,7 +10,7 @@ use crate::{Code, Dtype, Error, Profile, Result};
 /// A working type: float32, int32 (bit-vector path) or int64 (address path).
 pub(crate) trait Number: bytemuck::Pod + Send + Sync {
     /// A member of this type's functor map.
-    type Op: Copy + Send + Sync;
+    type Op: Operation<Value = Self>;
 
     /// Memory of this dtype holds working values as they are.
     fn is_native(dtype: Dtype) -> bool;
@@ -19,17 +19,6 @@ pub(crate) trait Number: bytemuck::Pod + Send + Sync {
     fn immediate(imm: &Imm) -> Result<Self>;
     fn negate(self) -> Self;
     fn fold_into(fold: &mut LaneFold, values: &[Self]);
-
-    fn apply(op: Self::Op, a: &mut [Self], b: &[Self]);
-    fn apply_reversed(op: Self::Op, a: &mut [Self], b: &[Self]);
-    fn apply_into(op: Self::Op, out: &mut [Self], a: &[Self], b: &[Self]);
-    fn apply_scalar(op: Self::Op, a: &mut [Self], s: Self, reverse: bool);
-    fn apply_scalar_into(op: Self::Op, out: &mut [Self], a: &[Self], s: Self, reverse: bool);
-    fn fold_rows(op: Self::Op, acc: &mut [Self], data: &[Self], n: usize, skip: usize);
-    fn fold_side_by_side(op: Self::Op, acc: &mut [Self], rows: &[&[Self]]);
-    /// Some folds can be found in any order; [`Number::fold_any_order`] tells for given values.
-    fn has_any_order(op: Self::Op) -> bool;
-    fn fold_any_order(op: Self::Op, data: &[Self]) -> Option<Self>;
 
     /// The elements in place, when they are neighbours and already working values.
     #[inline]
@@ -86,33 +75,6 @@ macro_rules! number {
             }
             fn fold_into(fold: &mut LaneFold, values: &[Self]) {
                 $fold(fold, values)
-            }
-            fn apply(op: $op, a: &mut [Self], b: &[Self]) {
-                op.apply(a, b);
-            }
-            fn apply_reversed(op: $op, a: &mut [Self], b: &[Self]) {
-                op.apply_reversed(a, b);
-            }
-            fn apply_into(op: $op, out: &mut [Self], a: &[Self], b: &[Self]) {
-                op.apply_into(out, a, b);
-            }
-            fn apply_scalar(op: $op, a: &mut [Self], s: Self, reverse: bool) {
-                op.apply_scalar(a, s, reverse);
-            }
-            fn apply_scalar_into(op: $op, out: &mut [Self], a: &[Self], s: Self, reverse: bool) {
-                op.apply_scalar_into(out, a, s, reverse);
-            }
-            fn fold_rows(op: $op, acc: &mut [Self], data: &[Self], n: usize, skip: usize) {
-                op.fold_rows(acc, data, n, skip);
-            }
-            fn fold_side_by_side(op: $op, acc: &mut [Self], rows: &[&[Self]]) {
-                op.fold_side_by_side(acc, rows);
-            }
-            fn has_any_order(op: $op) -> bool {
-                op.has_any_order()
-            }
-            fn fold_any_order(op: $op, data: &[Self]) -> Option<Self> {
-                op.fold_any_order(data)
             }
         }
     };

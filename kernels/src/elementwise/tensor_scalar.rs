@@ -1,7 +1,8 @@
 //! TensorScalar (28) and the plain, address and scalar-tensor-tensor forms of TensorScalarPtr (29).
 
+use super::lane_loop::{Operand, Second, Stage, map_lanes};
+use super::normalise::normalise;
 use super::number::{bitvec_input, bitvec_number};
-use super::stage::{Operand, Second, Stage, map_lanes, merges};
 use super::{Number, through_f32};
 use crate::access::{Dst, Input, Source, Src};
 use crate::accumulate::Epilogue;
@@ -45,18 +46,17 @@ pub struct TensorScalarPtr {
 ///
 /// A bit-vector operation selects int32 for both stages; its immediates follow ruling D2.
 pub fn tensor_scalar(p: &TensorScalar, src: &Source, dst: &mut Dst, profile: &Profile) -> Result<()> {
-    let view = src.view(dst);
-    check_operands(&view, dst)?;
-    if merges(&view, dst, None) {
-        let (from, to) = (view.pattern().flat(), dst.pattern().flat());
-        return tensor_scalar(p, &src.reshaped(&from)?, &mut dst.reshaped(&to)?, profile);
-    }
+    check_operands(&src.view(dst), dst)?;
+    normalise(src, [None, None], dst, None, |src, _, dst| two_immediates(p, src, dst, profile))
+}
+
+fn two_immediates(p: &TensorScalar, src: &Source, dst: &mut Dst, profile: &Profile) -> Result<()> {
     let stages = [(p.op0, p.const0, p.reverse0), (p.op1, p.const1, p.reverse1)];
     if p.op0.is_bitvec() || p.op1.is_bitvec() {
         check_cast(Dtype::Int32, dst.dtype(), profile)?;
         if through_f32::wanted(profile) {
             return through_f32::run(src, [None, None], dst, profile, |src, _, dst, profile| {
-                tensor_scalar(p, &Source::Apart(*src), dst, profile)
+                two_immediates(p, &Source::Apart(*src), dst, profile)
             });
         }
         let stage = |(op, value, reverse): (AluOp, f64, bool)| -> Result<Option<Stage<i32>>> {
@@ -104,7 +104,7 @@ pub fn scalar_tensor_tensor(
 ) -> Result<()> {
     let view = tensor1.view(dst);
     if view.lane_len() != dst.lane_len() {
-        return Err(super::stage::shapes_differ(&view, dst).operand("ins[2]"));
+        return Err(super::lane_loop::shapes_differ(&view, dst).operand("ins[2]"));
     }
     two_scalars(p, tensor0, [Some(Second::Input(*scalar)), Some(tensor1.into())], dst, epilogue, profile)
 }
@@ -117,23 +117,25 @@ fn two_scalars(
     epilogue: Option<&Epilogue>,
     profile: &Profile,
 ) -> Result<()> {
-    let view = src.view(dst);
-    check_operands(&view, dst)?;
-    let whole = |s: &Second| matches!(s, Second::Input(Input::Imm(_))) || s.is_full(dst);
-    if merges(&view, dst, epilogue) && scalars.iter().flatten().all(whole) {
-        let (from, to) = (view.pattern().flat(), dst.pattern().flat());
-        let flat = scalars.map(|s| s.and_then(|s| s.flat()));
-        let reshaped = |k: usize| scalars[k].map(|s| s.reshaped(&flat[k])).transpose();
-        let scalars = [reshaped(0)?, reshaped(1)?];
-        return two_scalars(p, &src.reshaped(&from)?, scalars, &mut dst.reshaped(&to)?, epilogue, profile);
-    }
+    check_operands(&src.view(dst), dst)?;
+    normalise(src, scalars, dst, epilogue, |src, scalars, dst| two_operands(p, src, scalars, dst, epilogue, profile))
+}
+
+fn two_operands(
+    p: &TensorScalarPtr,
+    src: &Source,
+    scalars: [Option<Second>; 2],
+    dst: &mut Dst,
+    epilogue: Option<&Epilogue>,
+    profile: &Profile,
+) -> Result<()> {
     // A skipped stage does not take part in the choice of the path.
     let used = [(p.op0, &scalars[0]), (p.op1, &scalars[1])];
     if used.iter().any(|(op, s)| s.is_some() && op.is_bitvec()) {
         check_cast(Dtype::Int32, dst.dtype(), profile)?;
         if through_f32::wanted(profile) {
             return through_f32::run(src, scalars, dst, profile, |src, scalars, dst, profile| {
-                two_scalars(p, &Source::Apart(*src), scalars, dst, epilogue, profile)
+                two_operands(p, &Source::Apart(*src), scalars, dst, epilogue, profile)
             });
         }
         let scalars = scalars.map(|s| match s {

@@ -1,8 +1,9 @@
 //! TensorTensor (31): out = op(in0, in1).
 
-use super::stage::{Operand, Second, Stage, long_lanes, map_lanes, merges};
+use super::lane_loop::{Operand, Second, Stage, map_lanes};
+use super::normalise::normalise;
 use super::{AddressResult, Number, NumericPath, clamp_int, int_range, tensor_tensor_path, through_f32};
-use crate::access::{Dst, Input, Pattern, Source};
+use crate::access::{Dst, Input, Source};
 use crate::accumulate::Epilogue;
 use crate::alu::{AluOp, address_op, float_op, int_op};
 use crate::cast::{check_cast, check_unpacked};
@@ -13,7 +14,7 @@ use crate::{Dtype, Profile, Result};
 pub struct TensorTensor {
     /// The operation; `in0` is its left operand.
     pub op: AluOp,
-    /// The engine is Pool and no operand lies in PSUM (ruling D4).
+    /// The engine is Pool and no operand is in PSUM (ruling D4).
     pub on_pool: bool,
 }
 
@@ -32,16 +33,25 @@ pub fn tensor_tensor(
         check_unpacked(d)?;
     }
     if view1.lanes() != dst.lanes() || view1.lane_len() != dst.lane_len() {
-        return Err(super::stage::shapes_differ(&view1, dst).operand("ins[1]"));
+        return Err(super::lane_loop::shapes_differ(&view1, dst).operand("ins[1]"));
     }
-    if merges(&view0, dst, epilogue) {
-        let [a, b, to] = [view0.pattern(), view1.pattern(), dst.pattern()].map(Pattern::flat);
-        return tensor_tensor(p, &in0.reshaped(&a)?, &in1.reshaped(&b)?, &mut dst.reshaped(&to)?, epilogue, profile);
-    }
-    if let Some(([a, b], to)) = long_lanes([view0, view1], dst, epilogue) {
-        return tensor_tensor(p, &in0.reshaped(&a)?, &in1.reshaped(&b)?, &mut dst.reshaped(&to)?, None, profile);
-    }
-    match tensor_tensor_path(p.op, p.on_pool, ins, dst.dtype(), profile) {
+    let path = tensor_tensor_path(p.op, p.on_pool, ins, dst.dtype(), profile);
+    normalise(in0, [Some(in1.into()), None], dst, epilogue, |in0, [in1, _], dst| {
+        let in1 = in1.as_ref().and_then(Second::source).unwrap_or(Source::Same);
+        run_path(p, path, in0, &in1, dst, epilogue, profile)
+    })
+}
+
+fn run_path(
+    p: &TensorTensor,
+    path: NumericPath,
+    in0: &Source,
+    in1: &Source,
+    dst: &mut Dst,
+    epilogue: Option<&Epilogue>,
+    profile: &Profile,
+) -> Result<()> {
+    match path {
         NumericPath::Float => {
             check_cast(Dtype::Float32, dst.dtype(), profile)?;
             run::<f32>(float_op(p.op, profile)?, in0, in1, dst, epilogue, profile, |_| {})
@@ -62,7 +72,7 @@ pub fn tensor_tensor(
         }
         NumericPath::Address => {
             let op = address_op(p.op)?.under(profile);
-            let result = AddressResult::of(&ins, dst.dtype());
+            let result = AddressResult::of(&[in0.view(dst).dtype(), in1.view(dst).dtype()], dst.dtype());
             run::<i64>(op, in0, in1, dst, epilogue, profile, |work| result.apply(work))
         }
     }

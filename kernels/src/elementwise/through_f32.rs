@@ -1,13 +1,15 @@
-//! The other reading of `numerics.md` 2.2: integers enter and leave the bit-vector path through the float32 hub.
+//! Profile field `integer_operands` = `hub` (`numerics.md` 2.2): integers enter and leave the bit-vector path through float32.
+//!
+//! The instruction then runs on int32 copies, and its result is cast once more.
 
-use super::stage::Second;
+use super::lane_loop::Second;
 use crate::access::{Dst, Input, Pattern, Source, Src, chunks};
 use crate::cast::Fp8Config;
 use crate::movement::read_as;
 use crate::profile::IntegerOperands;
 use crate::{Code, Dtype, Error, Profile, Result};
 
-/// The instruction runs on int32 copies under the profile.
+/// The profile asks for this reading.
 pub(crate) fn wanted(profile: &Profile) -> bool {
     profile.integer_operands == IntegerOperands::Hub
 }
@@ -49,7 +51,7 @@ pub(crate) fn run(
     profile: &Profile,
     f: impl FnOnce(&Src, [Option<Second>; 2], &mut Dst, &Profile) -> Result<()>,
 ) -> Result<()> {
-    let plain = Profile { integer_operands: IntegerOperands::Bits, ..profile.clone() };
+    let plain = Profile { integer_operands: IntegerOperands::Bits, ..*profile };
     let source = Staged::of(&src.view(dst))?;
     let stage = |other: Option<Second>| match other {
         Some(Second::Input(Input::View(v))) => Staged::of(&v).map(Some),

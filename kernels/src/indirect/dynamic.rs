@@ -1,6 +1,6 @@
 //! Dynamic offsets of DMA copies: one index per row (vector form), and bounds tests of the scalar form.
 
-use super::entry::{Entry, gather, scatter};
+use super::entries::{Entry, gather, scatter};
 use super::index::{Indices, out_of_range};
 use super::{Table, tell};
 use crate::access::{Dst, Pattern, Src};
@@ -104,7 +104,7 @@ pub fn vector_scatter(
 }
 
 /// The tolerant copy of a scalar dynamic offset (ruling D22, `oob_is_err` false): elements whose source or destination
-/// lies outside its tensor are skipped. Returns their number.
+/// is outside its tensor are skipped. Returns their number.
 pub fn copy_in_bounds(src: &Table<Src>, dst: &mut Table<Dst>, profile: &Profile) -> Result<usize> {
     let (from, to) = (src.pattern.dtype(), dst.pattern.dtype());
     castable(from, to, profile)?;

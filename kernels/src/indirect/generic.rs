@@ -1,7 +1,7 @@
 //! GenericIndirectLoad (42) and GenericIndirectSave (44): one index tensor per indirect axis.
 
 use super::Table;
-use super::entry::{Entry, gather, scatter};
+use super::entries::{Entry, gather, scatter};
 use super::index::{Indices, out_of_range};
 use crate::access::{Dst, Pattern, Src};
 use crate::alu::AluOp;

@@ -48,7 +48,7 @@ impl<'a> Indices<'a> {
         self.src.dtype().size() == 8
     }
 
-    /// Reads the values from `first` on; they go on in the next lane where one ends.
+    /// Reads the values from `first` on, across the ends of lanes.
     fn fill(&mut self) {
         let (len, mut done) = (self.src.lane_len(), 0);
         while done < self.held {

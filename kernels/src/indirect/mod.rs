@@ -1,11 +1,11 @@
 //! Gather and scatter through an index tensor (`opcodes.md` 9.1, rulings D12, D13, D22).
 //!
 //! Every instruction here names, slot by slot, where an *entry* of the table starts; one loop then moves the entries in
-//! slot order. A slot may also be skipped. Duplicate destinations are served in slot order: the last writer wins, sums
-//! add up one after the other.
+//! slot order. A slot may also be skipped. Duplicate destinations are written in slot order: the last writer wins, and
+//! sums add up one after the other.
 
 mod dynamic;
-mod entry;
+mod entries;
 mod generic;
 mod index;
 mod plain;
@@ -32,7 +32,7 @@ pub struct Table<'a, V> {
     pub pattern: &'a Pattern,
     /// Address of the arena's byte 0, which 64-bit index values refer to.
     pub address: i64,
-    /// Collects every access to the table, when somebody wants to know.
+    /// Collects every access to the table, for checkers that ask for them.
     pub log: Option<&'a Log>,
 }
 
@@ -43,7 +43,7 @@ impl<M> Table<'_, View<'_, M>> {
     }
 }
 
-/// Notes an access to a table, when somebody wants to know.
+/// Records an access to a table, if a checker asks for them.
 fn tell(log: Option<&Log>, byte: i64, bytes: usize) {
     if let Some(log) = log {
         log.borrow_mut().push((byte, bytes));

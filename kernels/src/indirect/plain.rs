@@ -1,6 +1,6 @@
 //! IndirectLoad (43), IndirectSave (45), IndirectSaveAccumulate (46).
 
-use super::entry::{Entry, gather, scatter};
+use super::entries::{Entry, gather, scatter};
 use super::index::{Indices, out_of_range};
 use super::{ADDRESS_BIAS, Table};
 use crate::access::{Dst, Pattern, Src};
@@ -93,7 +93,7 @@ pub struct SaveAccumulate {
 }
 
 /// `table[entry_step_elements * index[k]] op=` entry k of `values`, serially, for the first `num_indices` slots. With a
-/// base address the entry lies at base - 0x100000000 + size of a value * step * index.
+/// base address the entry is at base - 0x100000000 + size of a value * step * index.
 pub fn save_accumulate(
     p: &SaveAccumulate,
     values: &Src,

@@ -1,9 +1,9 @@
 //! The inner loops: one accumulator chain per output, k ascending, the same roundings in the same order on every path.
 
-use super::exact::{Exponents, Rounding};
 #[cfg(target_arch = "x86_64")]
 use super::pack::Rows;
 use super::pack::{Packed, sized};
+use super::rounding::{Exponents, Rounding};
 use crate::isa::Isa;
 use crate::parallel;
 
@@ -19,12 +19,12 @@ pub struct Tile {
 /// Largest tile of any path.
 const MAX_TILE: usize = 12 * 32;
 
-/// Panels that are packed together: finding a row's memory costs as much as copying one panel's worth of it.
+/// Panels that are packed together, because finding a row in memory costs as much as copying one panel's part of it.
 const STRIP: usize = 4;
-/// The same when threads share the work: small strips end at about the same time.
+/// The same when threads share the work: with small strips they finish at about the same time.
 const SHARED_STRIP: usize = 2;
 
-/// Below this many multiply-adds per thread a product stays on fewer threads.
+/// A product takes one thread for each of this many multiply-adds.
 const PARALLEL_FROM: usize = 1 << 20;
 
 impl Isa {
@@ -50,7 +50,7 @@ pub(crate) fn multiply(
     abuf: &mut Vec<f32>,
     bbuf: &mut Vec<f32>,
 ) {
-    let isa = if isa.runs_here() { isa } else { Isa::Scalar };
+    let isa = isa.or_scalar();
     let (k, m, n) = (a.depth(), a.columns(), b.columns());
     if m == 0 || n == 0 {
         return;
@@ -76,7 +76,7 @@ pub(crate) fn multiply(
     let rows = if isa == Isa::Avx512 { b.rows() } else { None };
     let threads = parallel::threads().min(k * m * n / PARALLEL_FROM).min(panels);
     let strip_panels = match (threads < 2, rows.is_some()) {
-        // Then one panel's space is enough for all of them.
+        // Panels are then used one after the other, so one panel's space is enough for all of them.
         (true, true) => panels,
         (true, false) => STRIP,
         (false, true) => 1,
@@ -98,7 +98,7 @@ pub(crate) fn multiply(
             // A panel that is packed on the way is used once, so all of a strip can share the space in the L1 cache.
             let at = if rows.is_some() { 0 } else { panel };
             let b_panel = &mut b_packed[at * k * tile.cols..][..k * tile.cols];
-            // A panel that is still to be packed holds float32 as it lies in memory, whose range does not matter.
+            // A panel that is not packed yet is raw float32 memory, which is never fused by range.
             let fma = if rows.is_some() { rounding == Rounding::Fused } else { fused_with(b_panel) };
             let tile_of = if fma { run_tile::<true> } else { run_tile::<false> };
             for (block, a) in abuf.chunks_exact(k * tile.rows).enumerate() {
@@ -132,7 +132,7 @@ struct Output {
 unsafe impl Sync for Output {}
 
 impl Output {
-    /// Start of a `rows` x `cols` tile at (row, col), proven to lie inside the matrix.
+    /// Start of a `rows` x `cols` tile at (row, col), proven to be inside the matrix.
     fn tile(&self, (row, col): (usize, usize), (rows, cols): (usize, usize)) -> *mut f32 {
         assert!(rows > 0 && col + cols <= self.stride && (row + rows) * self.stride <= self.len);
         // SAFETY: row * stride + col < len by the line above.
@@ -140,7 +140,7 @@ impl Output {
     }
 }
 
-/// One register tile at `at`, of which `size` lies inside the matrix.
+/// One register tile at `at`, of which `size` is inside the matrix.
 fn run_tile<const FMA: bool>(isa: Isa, a: &[f32], b: &[f32], c: &Output, at: (usize, usize), size: (usize, usize)) {
     let start = c.tile(at, size);
     let tile = isa.tile();
@@ -148,7 +148,7 @@ fn run_tile<const FMA: bool>(isa: Isa, a: &[f32], b: &[f32], c: &Output, at: (us
     match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 if size.1 == tile.cols && size.0.is_multiple_of(4) => {
-            // SAFETY: `multiply` checked the CPU; `Output::tile` proved the whole tile to lie inside the matrix.
+            // SAFETY: `multiply` checked the CPU; `Output::tile` proved the whole tile to be inside the matrix.
             return unsafe { x86::avx512_tile::<FMA>(size.0, a, x86::Panel::packed(b), start, c.stride) };
         }
         #[cfg(target_arch = "x86_64")]
@@ -162,12 +162,12 @@ fn run_tile<const FMA: bool>(isa: Isa, a: &[f32], b: &[f32], c: &Output, at: (us
         _ => scalar_tile::<FMA>(a, b, &mut whole),
     }
     for (r, row) in whole.chunks_exact(tile.cols).take(size.0).enumerate() {
-        // SAFETY: row r of the tile lies inside the matrix, as above, and `row` is at least `size.1` long.
+        // SAFETY: row r of the tile is inside the matrix, as above, and `row` is at least `size.1` long.
         unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), start.add(r * c.stride), size.1) };
     }
 }
 
-/// The top tile of a full panel on AVX-512, read from where the operand lies and packed into `panel` on the way.
+/// The top tile of a full panel on AVX-512, read from the operand's memory and packed into `panel` on the way.
 #[cfg(target_arch = "x86_64")]
 fn pack_tile(fma: bool, a: &[f32], rows: &Rows, panel: &mut [f32], c: &Output, col: usize, size: usize) {
     const T: Tile = Isa::Avx512.tile();
@@ -190,7 +190,7 @@ fn pack_tile(fma: bool, a: &[f32], rows: &Rows, panel: &mut [f32], c: &Output, c
     }
     if !direct {
         for (r, row) in whole.chunks_exact(T.cols).take(size).enumerate() {
-            // SAFETY: row r of the tile lies inside the matrix.
+            // SAFETY: row r of the tile is inside the matrix.
             unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), start.add(r * c.stride), T.cols) };
         }
     }
@@ -277,7 +277,7 @@ mod x86 {
         stride: usize,
     ) {
         const T: Tile = Isa::Avx512.tile();
-        /// Rows that are asked for ahead of their use: they lie too far apart for the processor to guess.
+        /// Rows that are prefetched ahead of their use: they are too far apart for the processor to guess.
         const AHEAD: isize = 8;
         let mut acc = [[_mm512_setzero_ps(); 2]; R];
         let (mut row, mut keep) = (b.row, b.keep);

@@ -7,20 +7,20 @@
 use crate::access::Src;
 use crate::{Code, Dtype, Error, Profile, Result};
 
-mod exact;
 mod gemm;
 mod pack;
 mod psum;
+mod rounding;
 mod transpose;
 
 pub use crate::isa::Isa;
 pub use gemm::Tile;
 pub use psum::{Marks, store_row};
 
-pub(crate) use exact::Rounding;
 use gemm::multiply;
 use pack::Side;
 pub(crate) use pack::{Packed, pad};
+pub(crate) use rounding::Rounding;
 
 crate::named_enum! {
     /// Performance mode of the PE array.
@@ -34,7 +34,7 @@ crate::named_enum! {
 }
 
 crate::named_enum! {
-    /// What to do with the weights of `DoubleRowSwInterleave`, whose column order nobody has published (ruling D50).
+    /// What to do with the weights of `DoubleRowSwInterleave`, whose column order is not published (ruling D50).
     SwInterleave {
         Refuse = 0, "refuse";
         Plain = 1, "plain";

@@ -194,7 +194,7 @@ impl Side<'_> {
     }
 }
 
-/// Fills `to` from the front of `from`. The groups of every path have a length the compiler knows.
+/// Fills `to` from the front of `from`. The group lengths of every path are constants here, so the copy is inlined.
 #[inline(always)]
 fn copy_short(to: &mut [u8], from: &[u8]) {
     let from = &from[..to.len()];

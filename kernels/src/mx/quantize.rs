@@ -45,7 +45,7 @@ pub fn quantize_mx<'a>(
     let bias = if profile.mx_alternative_emax { emax - 1 } else { emax };
     let floor = u32::from(profile.mx_scale_floor_one);
     let splits = data.pattern().lanes_disjoint() && scales.pattern().lanes_disjoint();
-    // The scales of later rows lie in later lanes, so both tensors can be cut at a row.
+    // The scales of later rows are in later lanes, so both tensors can be split at a row.
     let cut = |(data, scales): (Dst<'a>, Dst<'a>), row: usize| {
         let (data, scales) = (data.split_at(row * BLOCK), scales.split_at(scale_slot(row)));
         ((data.0, scales.0), (data.1, scales.1))

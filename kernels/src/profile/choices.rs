@@ -1,4 +1,4 @@
-//! Values of the profile fields that have more to say than yes or no.
+//! The types of the profile fields that are not booleans.
 
 named_enum! {
     /// FP8 values inside the normal window that round past the largest finite code, under saturation.
@@ -145,8 +145,8 @@ named_enum! {
     RandGeneration { RngEngine = 0, "rng_engine"; Engine = 1, "engine"; }
 }
 named_enum! {
-    /// Where a Break inside a loop goes on.
-    BreakGoes { BehindLoop = 0, "behind_loop"; NextBlock = 1, "next_block"; }
+    /// Where execution continues after a Break inside a loop.
+    BreakGoes { AfterLoop = 0, "after_loop"; NextBlock = 1, "next_block"; }
 }
 named_enum! {
     /// Semaphores left non-zero at the end of the run.

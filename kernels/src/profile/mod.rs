@@ -1,13 +1,15 @@
-//! Every choice that the documents leave open, as data: one field per ruling or proposed rule.
+//! Every choice that the documents leave open, as data: one field per question with more than one known answer.
 //!
-//! [`Profile`] is declared in `fields.rs`, one row a field; the values that are no booleans stand in `choices.rs`. Kernels
-//! read a field once per call, never per element.
+//! [`Profile`] is declared in `fields.rs`, one row a field; the types of fields that are not booleans are in `choices.rs`.
+//! Questions with a single known answer are [`NOTES`]. Kernels read a field once per call, never per element.
 
 mod choices;
 mod fields;
+mod notes;
 
 pub use choices::*;
 pub use fields::Profile;
+pub use notes::{NOTES, Note};
 
 use crate::Named;
 use crate::cast::Fp8Config;
@@ -46,22 +48,6 @@ impl<T: Named + PartialEq> Choice for T {
     }
 }
 
-/// The one documented answer to a question for which no second one is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Only(pub &'static str);
-
-impl Choice for Only {
-    fn parse(text: &str, documented: &Self) -> Option<Self> {
-        (text == documented.0).then_some(*documented)
-    }
-    fn show(&self) -> String {
-        self.0.to_string()
-    }
-    fn accepted(documented: &Self) -> Vec<&'static str> {
-        vec![documented.0]
-    }
-}
-
 /// What is known about one field of [`Profile`].
 #[derive(Debug)]
 pub struct FieldInfo {
@@ -80,15 +66,26 @@ pub struct FieldInfo {
 impl FieldInfo {
     /// The results of this opcode depend on the field.
     pub fn touches(&self, opcode: &str) -> bool {
-        self.opcodes == ["*"] || self.opcodes.contains(&opcode)
+        touches(self.opcodes, opcode)
     }
+}
+
+impl Note {
+    /// The fact is about this opcode.
+    pub fn touches(&self, opcode: &str) -> bool {
+        touches(self.opcodes, opcode)
+    }
+}
+
+fn touches(opcodes: &[&str], opcode: &str) -> bool {
+    opcodes == ["*"] || opcodes.contains(&opcode)
 }
 
 macro_rules! profile {
     ($($topic:literal { $($(#[doc = $doc:literal])+ $field:ident: $ty:ty = $reference:expr $(, device $device:expr)?,
         [$($source:literal),+], [$($op:literal),*];)+ })+) => {
         /// The choices a run is made under. Presets are [`Profile::reference`] and [`Profile::device`].
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct Profile { $($($(#[doc = $doc])+ pub $field: $ty),+),+ }
 
         impl Profile {
@@ -116,6 +113,10 @@ macro_rules! profile {
                         self.$field = <$ty as Choice>::parse(value, &DOCUMENTED.$field)
                             .ok_or_else(|| bad(<$ty as Choice>::accepted(&DOCUMENTED.$field)))?;
                     })+)+
+                    _ if NOTES.iter().any(|n| n.name == name) => {
+                        return Err(Error::new(Code::F008, format!("{name} is not a choice: only one reading of it is known"))
+                            .advice("list the fields with `birsim ops --fidelity`"));
+                    }
                     _ => return Err(Error::new(Code::F008, format!("there is no profile field named {name}"))
                         .advice("list the fields with `birsim ops --fidelity`")),
                 }

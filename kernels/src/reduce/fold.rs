@@ -2,7 +2,7 @@
 //! latency of one chain without changing any result.
 
 use crate::access::{CHUNK, Dst, Pair, Src};
-use crate::alu::{GROUP, ROWS};
+use crate::alu::{GROUP, Operation, ROWS};
 use crate::elementwise::Number;
 use crate::{Result, halt};
 use std::ops::Range;
@@ -10,13 +10,13 @@ use std::ops::Range;
 /// Elements of a row per step when a group of rows shares the buffer.
 const PIECE: usize = 256;
 
-/// From this length on a row by itself vectorises better than rows side by side.
+/// From this length on, one row that vectorises by itself is faster than rows side by side.
 const LONG: usize = 256;
 
-/// Elements of a row that are folded at once: bounded work, so that a run can be ended.
+/// Elements of a row that are folded between two checks whether the run should stop.
 const LONGEST: usize = 1 << 20;
 
-/// A buffer that begins with a cache line.
+/// A buffer that begins at a cache line.
 #[repr(align(64))]
 struct Lines<N>([N; GROUP * PIECE]);
 
@@ -56,7 +56,7 @@ pub(super) fn fold_lanes<N: Number>(
                 for (a, r) in acc.iter_mut().zip(data.chunks_exact(n)) {
                     *a = seed(r[0]);
                 }
-                N::fold_rows(op, acc, data, n, 1);
+                op.fold_rows(acc, data, n, 1);
                 store(lane, row, acc);
                 row += count;
             }
@@ -67,7 +67,7 @@ pub(super) fn fold_lanes<N: Number>(
     let data = &mut data.0;
     let place = |row: usize| (lanes.start + row / rows.per_lane, row % rows.per_lane);
     let total = lanes.len() * rows.per_lane;
-    if n >= LONG && N::has_any_order(op) {
+    if n >= LONG && op.has_any_order() {
         for row in 0..total {
             let (lane, row) = place(row);
             let mut acc = None;
@@ -88,7 +88,7 @@ pub(super) fn fold_lanes<N: Number>(
         }
         return Ok(());
     }
-    // Long or few rows: a group of them at a time, of whatever lanes, piece by piece or whole where they lie.
+    // Long or few rows: a group of rows at a time, from any lanes; in pieces, or whole rows where memory allows.
     let mut first = 0;
     while first < total {
         let count = GROUP.min(total - first);
@@ -119,7 +119,7 @@ pub(super) fn fold_lanes<N: Number>(
                     _ => values,
                 };
             }
-            N::fold_side_by_side(op, &mut acc[..count], &group[..count]);
+            op.fold_side_by_side(&mut acc[..count], &group[..count]);
             at += piece;
         }
         for (r, a) in acc[..count].iter_mut().enumerate() {
@@ -146,9 +146,9 @@ fn view<'a, N: Number>(src: &'a Src, lane: usize, start: usize, buf: &'a mut [N]
 fn fold_piece<N: Number>(op: N::Op, seed: &impl Fn(N) -> N, acc: Option<N>, values: &[N]) -> N {
     let mut out = [acc.unwrap_or_else(|| seed(values[0]))];
     let rest = &values[usize::from(acc.is_none())..];
-    match N::fold_any_order(op, rest) {
-        Some(v) => N::apply(op, &mut out, &[v]),
-        None => N::fold_rows(op, &mut out, rest, rest.len(), 0),
+    match op.fold_any_order(rest) {
+        Some(v) => op.apply(&mut out, &[v]),
+        None => op.fold_rows(&mut out, rest, rest.len(), 0),
     }
     out[0]
 }
@@ -172,7 +172,7 @@ pub(super) fn fold_all<N: Number>(
             if start {
                 acc[0] = seed(data[0]);
             }
-            N::fold_rows(op, &mut acc, &data[..piece], piece, usize::from(start));
+            op.fold_rows(&mut acc, &data[..piece], piece, usize::from(start));
             at += piece;
         }
     }
@@ -196,13 +196,13 @@ pub(super) fn fold_partitions<N: Number>(
         acc.iter_mut().for_each(|a| *a = seed(*a));
         for lane in 1..src.lanes() {
             halt::check()?;
-            N::apply(op, acc, view(src, lane, at, &mut data[..n]));
+            op.apply(acc, view(src, lane, at, &mut data[..n]));
         }
         store(dst, lane, start, acc);
         Ok(())
     };
     let len = src.lane_len();
-    // Threads share whole lanes, so the one lane of the result is seen as many of a chunk each.
+    // Threads share whole lanes, so the single lane of the result is reshaped into many lanes of one chunk each.
     let whole = if dst.pattern().is_contiguous() { len / CHUNK } else { 0 };
     if whole > 1 {
         let size = dst.dtype().size() as i64;

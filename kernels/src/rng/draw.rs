@@ -68,7 +68,7 @@ fn each_state<'a, S: Send>(
     })
 }
 
-/// Cost of a draw in elements of plain arithmetic.
+/// Cost of a draw, in elements of plain arithmetic, for deciding whether threads pay.
 const DRAW: usize = 2;
 
 /// Memset Random outside the Pool engine: one 64-bit host draw per element in element order; 1-, 2- and 4-byte elements
@@ -113,7 +113,7 @@ pub fn rand(algorithm: RandomAlgorithmKind, states: &mut [State], dst: &mut Dst,
             (s[0], s[1]) = (state as u32, (state >> 32) as u32);
             Ok(())
         }
-        // A block that is not used up does not carry over into the next instruction.
+        // The rest of a block is dropped at the end of the instruction.
         RandomAlgorithmKind::Philox1 => fill_words(dst, lane, |words| {
             let (many, rest) = words.as_chunks_mut::<{ 4 * BLOCKS }>();
             many.iter_mut().for_each(|out| philox_blocks(s, out));

@@ -1,6 +1,6 @@
 //! The 64-bit Mersenne Twister of the host (Matsumoto and Nishimura, 2004).
 
-use crate::cast::dispatch::per_isa;
+use crate::isa::per_isa;
 
 const N: usize = 312;
 const M: usize = 156;
@@ -55,7 +55,8 @@ impl Mt19937_64 {
     }
 
     fn refill(&mut self) {
-        // Three runs, so that no index has to wrap: the far word is ahead, behind, and the first one ends the circle.
+        // Three loops, so that no index has to wrap: words whose partner comes later, words whose partner was already
+        // replaced, and the last word, whose neighbour is the first.
         let twist = |this: u64, next: u64, far: u64| {
             let x = (this & UPPER) | (next & LOWER);
             far ^ (x >> 1) ^ ((x & 1).wrapping_neg() & 0xB502_6F5A_A966_19E9)
@@ -81,13 +82,10 @@ fn temper(mut y: u64) -> u64 {
 }
 
 per_isa! {
-    fn temper_all, temper_all_on(words: &[u64], out: &mut [u64]) = temper_body;
-}
-
-#[inline(always)]
-fn temper_body(words: &[u64], out: &mut [u64]) {
-    for (o, w) in out.iter_mut().zip(words) {
-        *o = temper(*w);
+    fn temper_all(words: &[u64], out: &mut [u64]) {
+        for (o, w) in out.iter_mut().zip(words) {
+            *o = temper(*w);
+        }
     }
 }
 

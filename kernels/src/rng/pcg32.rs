@@ -1,14 +1,14 @@
 //! PCG-XSH-RR 64/32 (O'Neill, 2014) with the default increment.
 
-use crate::cast::dispatch::per_isa;
+use crate::isa::per_isa;
 
 const STEP: u64 = 0x5851_F42D_4C95_7F2D;
 const INCREMENT: u64 = 0x1405_7B7E_F767_814F;
 
-/// Steps made side by side: one alone waits for its own last product.
+/// Steps made side by side; a single one would wait for its own last product.
 const TOGETHER: usize = 16;
 
-/// `TOGETHER` steps at once: state * .0 + .1.
+/// `TOGETHER` steps in one: state * .0 + .1.
 const LEAP: (u64, u64) = {
     let (mut a, mut c, mut k) = (1u64, 0u64, 0);
     while k < TOGETHER {
@@ -21,27 +21,24 @@ const LEAP: (u64, u64) = {
 
 per_isa! {
     /// As many steps as `out` holds.
-    pub(super) fn pcg32_fill, pcg32_fill_on(state: &mut u64, out: &mut [u32]) = fill;
-}
-
-#[inline(always)]
-fn fill(state: &mut u64, out: &mut [u32]) {
-    let (groups, rest) = out.as_chunks_mut::<TOGETHER>();
-    let mut states = [0u64; TOGETHER];
-    let mut ahead = *state;
-    for s in &mut states {
-        *s = ahead;
-        ahead = ahead.wrapping_mul(STEP).wrapping_add(INCREMENT);
-    }
-    for group in groups {
-        for (o, s) in group.iter_mut().zip(&mut states) {
-            *o = output(*s);
-            *s = s.wrapping_mul(LEAP.0).wrapping_add(LEAP.1);
+    pub(super) fn pcg32_fill(state: &mut u64, out: &mut [u32]) {
+        let (groups, rest) = out.as_chunks_mut::<TOGETHER>();
+        let mut states = [0u64; TOGETHER];
+        let mut ahead = *state;
+        for s in &mut states {
+            *s = ahead;
+            ahead = ahead.wrapping_mul(STEP).wrapping_add(INCREMENT);
         }
-    }
-    *state = states[0];
-    for o in rest {
-        *o = pcg32_next(state);
+        for group in groups {
+            for (o, s) in group.iter_mut().zip(&mut states) {
+                *o = output(*s);
+                *s = s.wrapping_mul(LEAP.0).wrapping_add(LEAP.1);
+            }
+        }
+        *state = states[0];
+        for o in rest {
+            *o = pcg32_next(state);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Philox-4x32-10 (Salmon et al., 2011).
 
 use super::State;
-use crate::cast::dispatch::per_isa;
+use crate::isa::per_isa;
 
 const M0: u64 = 0xD251_1F53;
 const M1: u64 = 0xCD9E_8D57;
@@ -24,31 +24,28 @@ pub(super) const BLOCKS: usize = 16;
 
 per_isa! {
     /// The outputs of the next [`BLOCKS`] blocks, as that many calls of [`philox_block`] give them.
-    pub(super) fn philox_blocks, philox_blocks_on(state: &mut State, out: &mut [u32; 4 * BLOCKS]) = blocks;
-}
-
-#[inline(always)]
-fn blocks(state: &mut State, out: &mut [u32; 4 * BLOCKS]) {
-    let mut c = [[0u32; BLOCKS]; 4];
-    let [c0, c1, c2, c3] = &mut c;
-    for (((c0, c1), c2), c3) in c0.iter_mut().zip(c1).zip(c2).zip(c3) {
-        [*c0, *c1, *c2, *c3] = [state[0], state[1], state[2], state[3]];
-        advance(state);
-    }
-    let mut key = [state[4], state[5]];
-    for _ in 0..10 {
+    pub(super) fn philox_blocks(state: &mut State, out: &mut [u32; 4 * BLOCKS]) {
+        let mut c = [[0u32; BLOCKS]; 4];
         let [c0, c1, c2, c3] = &mut c;
         for (((c0, c1), c2), c3) in c0.iter_mut().zip(c1).zip(c2).zip(c3) {
-            let (p0, p1) = (u64::from(*c0) * M0, u64::from(*c2) * M1);
-            *c0 = (p1 >> 32) as u32 ^ *c1 ^ key[0];
-            *c1 = p1 as u32;
-            *c2 = (p0 >> 32) as u32 ^ *c3 ^ key[1];
-            *c3 = p0 as u32;
+            [*c0, *c1, *c2, *c3] = [state[0], state[1], state[2], state[3]];
+            advance(state);
         }
-        key = [key[0].wrapping_add(W0), key[1].wrapping_add(W1)];
-    }
-    for (b, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-        *out = [c[0][b], c[1][b], c[2][b], c[3][b]];
+        let mut key = [state[4], state[5]];
+        for _ in 0..10 {
+            let [c0, c1, c2, c3] = &mut c;
+            for (((c0, c1), c2), c3) in c0.iter_mut().zip(c1).zip(c2).zip(c3) {
+                let (p0, p1) = (u64::from(*c0) * M0, u64::from(*c2) * M1);
+                *c0 = (p1 >> 32) as u32 ^ *c1 ^ key[0];
+                *c1 = p1 as u32;
+                *c2 = (p0 >> 32) as u32 ^ *c3 ^ key[1];
+                *c3 = p0 as u32;
+            }
+            key = [key[0].wrapping_add(W0), key[1].wrapping_add(W1)];
+        }
+        for (b, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            *out = [c[0][b], c[1][b], c[2][b], c[3][b]];
+        }
     }
 }
 

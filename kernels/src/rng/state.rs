@@ -54,7 +54,7 @@ fn check(dtype: Dtype, shape: (usize, usize), lanes: usize, words: usize) -> Res
     Ok(())
 }
 
-/// A shift register of zeros would never leave them: its last word becomes 1.
+/// A shift register of zeros would stay zero for ever, so its last word becomes 1.
 fn revive(state: &mut State) {
     if state[..5] == [0; 5] {
         state[4] = 1;

@@ -1,11 +1,11 @@
-//! Random access patterns with the memory they lie in, the reference walk over them, and a tally of what was met.
+//! Random access patterns with their memory, the reference walk over them, and a count of the cases that occurred.
 
 use super::{Rng, keep};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::{Dst, Pair, Pattern, Src};
 use std::sync::Arc;
 
-/// A pattern with the memory it lies in.
+/// A pattern with its memory.
 #[derive(Clone)]
 pub struct Operand {
     pub dtype: Dtype,

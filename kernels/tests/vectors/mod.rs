@@ -1,6 +1,6 @@
 //! The vectors of `numerics.md` 8, as (from, to, input, result with the default config, result with config 0).
 //!
-//! `nibble` stands for lane 0 of a float4 container; `-` says that the config does not matter.
+//! `nibble` is lane 0 of a float4 container; `-` says that the config does not matter.
 
 pub const CASTS: &[(&str, &str, &str, &str, &str)] = &[
     ("float32", "float8_e4m3fn", "00000000", "00", "00"),

@@ -2,6 +2,7 @@
 
 use birsim_engine::ir::Opcode;
 use birsim_kernels::Profile;
+use birsim_kernels::profile::NOTES;
 use birsim_kernels::rulings::RULINGS;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -122,7 +123,7 @@ fn citations_in_sources_and_pages_resolve() {
 }
 
 #[test]
-fn rules_of_opcodes_and_sources_of_profile_fields_resolve() {
+fn rules_of_opcodes_and_sources_of_fields_and_notes_resolve() {
     let book = Book::open();
     let check = |what: &str, text: &str| -> Vec<String> {
         let mut wrong = Vec::new();
@@ -139,7 +140,8 @@ fn rules_of_opcodes_and_sources_of_profile_fields_resolve() {
     };
     let opcodes = Opcode::all().map(Opcode::row).flat_map(|row| check(row.name, row.spec));
     let fields = Profile::FIELDS.iter().flat_map(|f| f.sources.iter().flat_map(|s| check(f.name, s)));
-    report(opcodes.chain(fields).collect());
+    let notes = NOTES.iter().flat_map(|n| n.sources.iter().flat_map(|s| check(n.name, s)));
+    report(opcodes.chain(fields).chain(notes).collect());
 }
 
 #[test]

@@ -14,7 +14,8 @@ fn the_page_of_rulings_is_current() {
          What birsim does where public documents leave a choice. Written from `kernels/src/rulings.rs` by \
          `BIRSIM_BLESS=1 cargo test -p birsim-tests --test docs`.\n\n\
          The place is a path below a `src` folder, followed by the names of the functions or types that decide. \
-         `--set FIELD=VALUE` chooses another value of a profile field; `birsim ops --fidelity` lists the values.\n\n\
+         `--set FIELD=VALUE` chooses another value of a profile field; `birsim ops --fidelity` lists the values. A ruling \
+         without a field has one known reading.\n\n\
          | Ruling | birsim's choice | Place | Profile fields |\n|---|---|---|---|\n",
     );
     for r in RULINGS {

@@ -127,12 +127,10 @@ fn ops_names_what_is_missing_of_every_kernel() {
         assert!(lines[at].contains(if row.partial.is_some() { " partial " } else { " yes " }), "{}", lines[at]);
         assert_eq!(row.partial.is_some(), says, "{}", row.name);
     }
-    // Every field whose only value is a refusal belongs to rows that say what is missing.
-    for (field, accepted) in birsim_kernels::Profile::accepted() {
-        if accepted == ["refuse"] {
-            for op in field.opcodes {
-                assert!(Opcode::from_name(op).unwrap().row().partial.is_some(), "{}: {op}", field.name);
-            }
+    // Every note whose answer is a refusal belongs to rows that say what is missing.
+    for note in birsim_kernels::profile::NOTES.iter().filter(|n| n.answer == "refuse") {
+        for op in note.opcodes {
+            assert!(Opcode::from_name(op).unwrap().row().partial.is_some(), "{}: {op}", note.name);
         }
     }
 }
@@ -141,6 +139,7 @@ fn ops_names_what_is_missing_of_every_kernel() {
 fn ops_fidelity_tells_class_section_and_choices_of_every_opcode() {
     use birsim_engine::ir::Opcode;
     use birsim_kernels::Profile;
+    use birsim_kernels::profile::NOTES;
     let s = Sandbox::new();
     let ran = s.birsim(&["ops", "--fidelity"]);
     ran.exits(0);
@@ -151,7 +150,15 @@ fn ops_fidelity_tells_class_section_and_choices_of_every_opcode() {
         let text = |key: &str| row[key].as_str().unwrap();
         let head = format!("{}: {}; {}", text("name"), text("fidelity"), text("spec"));
         let at = lines.iter().position(|l| l.trim_start().ends_with(&head)).expect(&head);
-        let own: Vec<&str> = lines[at + 1..].iter().copied().take_while(|l| l.starts_with("       ")).collect();
+        let own = lines[at + 1..].iter().copied().take_while(|l| l.starts_with("       "));
+        let (notes, own): (Vec<&str>, Vec<&str>) = own.partition(|l| l.trim_start().starts_with("note "));
+        let known: Vec<_> = NOTES.iter().filter(|n| n.opcodes != ["*"] && n.touches(text("name"))).collect();
+        assert_eq!(notes.len(), known.len(), "{head}");
+        for (line, note) in notes.iter().zip(&known) {
+            assert!(line.ends_with(&format!("note {} = {}", note.name, note.answer)), "{line}");
+        }
+        let listed = row["notes"].as_array().unwrap();
+        assert_eq!(listed.len(), NOTES.iter().filter(|n| n.touches(text("name"))).count(), "{head}");
         let expected: Vec<_> =
             Profile::accepted().into_iter().filter(|(f, _)| f.opcodes != ["*"] && f.touches(text("name"))).collect();
         assert_eq!(own.len(), expected.len(), "{head}");
@@ -170,7 +177,13 @@ fn ops_fidelity_tells_class_section_and_choices_of_every_opcode() {
         assert!(ran.stdout.contains(field.name) || field.opcodes.is_empty(), "{}", field.name);
         assert!(lines.iter().any(|l| l.contains(&format!("{} = ", field.name))), "{}", field.name);
     }
-    for n in 1..=52 {
+    for note in NOTES {
+        for op in note.opcodes.iter().filter(|o| **o != "*") {
+            assert!(Opcode::from_name(op).is_some(), "{}: {op} is no opcode", note.name);
+        }
+        assert!(lines.iter().any(|l| *l == format!("  {} = {}", note.name, note.answer)), "{}", note.name);
+    }
+    for n in 1..=75 {
         assert!(lines.iter().any(|l| l.trim_start().starts_with(&format!("D{n} "))), "D{n}");
     }
 }

@@ -316,6 +316,7 @@ fn limits_and_choices_are_taken() {
     s.birsim(&with(&["--max-instructions", "0"])).exits(3).says("BIR-S009", "more than 0");
     s.birsim(&with(&["--set", "no_such_field=1"])).exits(2).says("BIR-F008", "no_such_field");
     s.birsim(&with(&["--set", "fp8_saturate=maybe"])).exits(2).says("BIR-F008", "fp8_saturate");
+    s.birsim(&with(&["--set", "bn_count=even"])).exits(2).says("BIR-F008", "bn_count is not a choice");
     let ran = s.birsim(&with(&["--set", "fp8_saturate=false", "--report", "r.json"]));
     ran.exits(0);
     assert!(ran.stdout.contains("fp8_saturate = false"), "{}", ran.stdout);

@@ -1,10 +1,10 @@
 //! The one place where patterns meet raw memory. Everything outside of this folder reads and writes through its types.
 //!
 //! Three facts make the pointer arithmetic here sound, and each is established in one function:
-//! - Every byte that a pattern addresses lies in the memory of its view: `View::check` compares their extents once, when
+//! - Every byte that a pattern addresses is in the memory of its view: `View::check` compares their extents once, when
 //!   the view is built.
 //! - Nobody else writes what a [`Src`] reads, and nobody else touches what a [`Dst`] writes: the views borrow their bytes,
-//!   or whoever calls `from_raw` promises it.
+//!   or the caller of `from_raw` promises it.
 //! - Parts of a `Dst` have no byte in common: `Dst::split_at` demands a pattern whose lanes do not overlap, and a part
 //!   refuses the lanes of others.
 //!
@@ -59,13 +59,15 @@
 //! assert_eq!(bytes, [1, 7, 1, 1, 8, 8, 8, 8]);
 //! ```
 
-mod across;
+mod rows;
 #[cfg(test)]
 mod tests;
+mod transposed;
 mod view;
 mod walk;
 mod window;
 
-pub(crate) use across::copy_across;
+pub use rows::{Rows, RowsMut};
+pub(crate) use transposed::copy_across;
 pub use view::{Dst, Read, Src, View, Write};
 pub use window::{Window, WindowMut};

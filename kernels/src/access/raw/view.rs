@@ -113,6 +113,19 @@ impl<'a, M> View<'a, M> {
         (dense && owned).then(|| (lane_base(p, lanes.start) as isize, lanes.len() * row))
     }
 
+    /// Address of element `start` of the first of some lanes, and bytes from lane to lane. `None` unless elements have `size`
+    /// bytes and `n` of them from `start` on are neighbours in memory, in every one of the lanes.
+    #[inline]
+    pub(super) fn block(&self, lanes: &Range<usize>, start: usize, n: usize, size: usize) -> Option<(*mut u8, isize)> {
+        let p = self.pattern;
+        let owned = lanes.is_empty() || self.owns(lanes.start, start, n) && self.owns(lanes.end - 1, start, n);
+        if size != p.dtype().size() || !p.is_contiguous() || !owned {
+            return None;
+        }
+        let first = self.ptr.wrapping_offset((lane_base(p, lanes.start) + (start * size) as i64) as isize);
+        Some((first, p.pairs()[0].stride as isize))
+    }
+
     /// No lane belongs to another part.
     pub(super) fn is_whole(&self) -> bool {
         self.first == 0 && self.end == self.lanes()

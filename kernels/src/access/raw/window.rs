@@ -35,7 +35,7 @@ impl Dst<'_> {
     }
 }
 
-/// The extent of a view. A part has none of its own: other parts may lie inside.
+/// The extent of a view. A part of a view is refused, because its extent can contain bytes of other parts.
 fn reach<M>(view: &View<M>) -> (i64, i64) {
     assert!(view.is_whole(), "a window opens on a whole view");
     view.pattern().extent().unwrap_or((0, 0))
@@ -46,7 +46,7 @@ fn reaches(lo: i64, hi: i64, byte: i64, len: usize) -> bool {
 }
 
 impl<'a> Window<'a> {
-    /// The `len` bytes from `byte` on, when they lie in the window.
+    /// The `len` bytes from `byte` on, when they are inside the window.
     #[inline]
     pub fn bytes(&self, byte: i64, len: usize) -> Option<&'a [u8]> {
         if !reaches(self.lo, self.hi, byte, len) {

@@ -200,7 +200,7 @@ macro_rules! pairwise {
 }
 pairwise! { Add add; Sub sub; Mul mul; Div div; }
 
-/// Methods done to either half. The arguments come in halves too, but for those behind the bar.
+/// Methods applied to each half. Arguments are halved too, except those after the bar.
 macro_rules! halves {
     ($this:ident; $($name:ident($($arg:ident: $ty:ty),* $(; $same:ident: $st:ty)?) -> $out:ty = $two:path;)*) => {$(
         #[inline(always)]

@@ -4,6 +4,7 @@ use crate::args::Ops;
 use crate::term::print;
 use birsim_engine::ir::Opcode;
 use birsim_engine::ir::table::{Fidelity, RouteClass, Row};
+use birsim_kernels::profile::NOTES;
 use birsim_kernels::rulings::RULINGS;
 use birsim_kernels::{Profile, Result};
 use serde_json::{Value, json};
@@ -14,7 +15,10 @@ pub fn run(args: &Ops) -> Result<i32> {
     if args.json {
         let mut rows: Vec<Value> = Opcode::all().map(|o| json_row(o.row())).collect();
         if args.fidelity {
-            rows.iter_mut().zip(Opcode::all()).for_each(|(row, o)| row["choices"] = json_choices(o.name()));
+            for (row, o) in rows.iter_mut().zip(Opcode::all()) {
+                row["choices"] = json_choices(o.name());
+                row["notes"] = json_notes(o.name());
+            }
         }
         let mut text = String::from("[\n");
         for (i, row) in rows.iter().enumerate() {
@@ -99,12 +103,13 @@ fn table() -> String {
     text
 }
 
-/// The class of fidelity, the section and the choices of every opcode, then every choice by topic, then the rulings.
+/// The class of fidelity, the section, the choices and the notes of every opcode, then all of them by topic, then the rulings.
 fn choices() -> String {
     let accepted = Profile::accepted();
     let (reference, device) = (Profile::reference().values(), Profile::device().values());
     let mut text = String::from(
-        "\nFidelity and choices of every opcode (field = value of the reference | other accepted values)\n\n",
+        "\nFidelity and choices of every opcode (field = value of the reference | other accepted values; a note is a fact that \
+         nothing changes)\n\n",
     );
     for row in Opcode::all().map(Opcode::row) {
         let _ = writeln!(text, "{:>3}  {}: {}; {}", row.opcode.ordinal(), row.name, fidelity(row), row.spec);
@@ -113,12 +118,18 @@ fn choices() -> String {
                 let _ = writeln!(text, "       {}", one_choice(field.name, value, accepted));
             }
         }
+        for note in NOTES.iter().filter(|n| n.opcodes != ["*"] && n.touches(row.name)) {
+            let _ = writeln!(text, "       note {} = {}", note.name, note.answer);
+        }
     }
     text.push_str("\nEvery instruction\n\n");
     for ((field, value), (_, accepted)) in reference.iter().zip(&accepted) {
         if field.opcodes == ["*"] {
             let _ = writeln!(text, "       {}", one_choice(field.name, value, accepted));
         }
+    }
+    for note in NOTES.iter().filter(|n| n.opcodes == ["*"]) {
+        let _ = writeln!(text, "       note {} = {}", note.name, note.answer);
     }
     text.push_str(
         "\nChoices the documents leave open, by topic (--set FIELD=VALUE; rulings and sections in brackets)\n",
@@ -135,10 +146,21 @@ fn choices() -> String {
         }
         let _ = writeln!(text, "\n     {} [{}]", field.what.trim(), field.sources.join(", "));
     }
-    text.push_str("\nRulings: what birsim does, where it is decided, and the fields\n\n");
+    text.push_str("\nNotes: facts of which no second reading is known, by topic\n");
+    let mut topic = "";
+    for note in NOTES {
+        if note.topic != topic {
+            topic = note.topic;
+            let _ = writeln!(text, "\n{topic}");
+        }
+        let _ = writeln!(text, "  {} = {}", note.name, note.answer);
+        let _ = writeln!(text, "     {} [{}]", note.what.trim(), note.sources.join(", "));
+    }
+    text.push_str("\nRulings: what birsim does, where it is decided, and the fields and notes\n\n");
     for r in RULINGS {
-        let fields: Vec<&str> = r.fields().collect();
-        let _ = writeln!(text, "{:>4}  {}\n      {}; {}", r.id, r.choice, r.place, fields.join(", "));
+        let names: Vec<&str> = r.fields().chain(r.notes()).collect();
+        let place = if names.is_empty() { r.place.to_string() } else { format!("{}; {}", r.place, names.join(", ")) };
+        let _ = writeln!(text, "{:>4}  {}\n      {place}", r.id, r.choice);
     }
     text
 }
@@ -160,4 +182,10 @@ fn json_choices(opcode: &str) -> Value {
         json!({"field": field.name, "value": value, "accepted": accepted, "sources": field.sources})
     })
     .collect()
+}
+
+/// The facts about one opcode, as JSON.
+fn json_notes(opcode: &str) -> Value {
+    let notes = NOTES.iter().filter(|n| n.touches(opcode));
+    notes.map(|n| json!({"note": n.name, "value": n.answer, "what": n.what.trim(), "sources": n.sources})).collect()
 }

@@ -1,6 +1,6 @@
 //! Which arithmetic an instruction runs in (`alu.md` 2.1, ruling D4).
 
-use crate::alu::{AluOp, int_op};
+use crate::alu::{AluOp, Trait, int_op};
 use crate::{Dtype, Profile};
 
 /// The arithmetic of an instruction.
@@ -14,7 +14,7 @@ pub enum NumericPath {
     Address,
 }
 
-/// The path of TensorTensor (ruling D4). `on_pool`: the engine is Pool and no operand lies in PSUM.
+/// The path of TensorTensor (ruling D4). `on_pool`: the engine is Pool and no operand is in PSUM.
 pub fn tensor_tensor_path(op: AluOp, on_pool: bool, ins: [Dtype; 2], out: Dtype, profile: &Profile) -> NumericPath {
     if op.is_bitvec() {
         NumericPath::Int
@@ -38,7 +38,7 @@ pub fn tensor_reduce_path(op: AluOp, on_pool: bool, input: Dtype, out: Dtype, pr
 /// The predicate "ALU op on Pool": add, subtract, mult of integers of 32 bits or more throughout.
 fn is_pool_op(op: AluOp, ins: &[Dtype], out: Dtype) -> bool {
     let wide = |d: &Dtype| d.is_integer() && d.size() >= 4;
-    matches!(op, AluOp::Add | AluOp::Subtract | AluOp::Mult) && ins.iter().all(wide) && wide(&out)
+    op.is(Trait::Pool) && ins.iter().all(wide) && wide(&out)
 }
 
 /// Arithmetic results saturate at the range of a destination that is narrower than the arithmetic (ruling D53); bit-vector

@@ -100,7 +100,8 @@ impl Dst<'_> {
     }
 }
 
-/// Lends `len` zeroed bytes, aligned to 8, of at most one chunk. Zeroing the large buffer costs more than a short lane.
+/// Lends `len` zeroed bytes, aligned to 8, of at most one chunk. The buffer has one of three sizes, because zeroing a large
+/// one costs more than a short lane.
 #[inline]
 fn with_buffer<R>(len: usize, f: impl FnOnce(&mut [u8]) -> R) -> R {
     const SMALL: usize = 16;

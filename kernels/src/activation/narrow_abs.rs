@@ -17,7 +17,7 @@ pub(super) fn applies(p: &Activation, src: &Src, dst: &Dst) -> bool {
         && dst.pattern().is_contiguous()
 }
 
-/// Elements that are done at once: bounded work, so that a run can be ended.
+/// Elements that are computed between two checks whether the run should stop.
 const LONGEST: usize = 1 << 20;
 
 /// |x| for every element.

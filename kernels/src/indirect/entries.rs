@@ -46,7 +46,7 @@ impl<'a> Entry<'a> {
         Ok(Entry::run(len, dtype))
     }
 
-    /// The start byte, when the whole entry lies inside `window`.
+    /// The start byte, when the whole entry is inside `window`.
     pub(super) fn place(&self, start: i128, window: (i64, i64)) -> Option<i64> {
         let inside =
             start + i128::from(self.lo) >= i128::from(window.0) && start + i128::from(self.hi) <= i128::from(window.1);
@@ -101,7 +101,7 @@ pub(super) fn gather(
     let (window, log) = (table.whole.window(), table.log);
     let flat = dst.pattern().flat();
     let mut flat = dst.reshaped(&flat)?;
-    // Entries that are neighbouring elements of the same type go straight to their place.
+    // Entries of neighbouring elements are copied directly when no conversion is needed.
     let whole = entry.row.is_none() && from == to && op == MemoryReductionOp::Copy;
     let (mut raw, mut out, mut old) = (Block::new(), Block::new(), Block::new());
     let (size, (_, piece)) = (from.size(), batch(entry.len));

@@ -8,10 +8,11 @@ use std::ops::Range;
 /// Below this many elements a kernel stays on one thread: handing out work costs more than 10 us of arithmetic.
 const PARALLEL_FROM: usize = 32 * 1024;
 
-/// Pieces per thread: a thread that comes late still finds some, and one that ends early waits shortly and stays awake.
+/// Pieces per thread. With several, a thread that starts late still finds work, and one that finishes early waits only
+/// briefly.
 const PIECES: usize = 4;
 
-/// Elements between two looks at whether the run is to end: well below 100 ms of the slowest arithmetic.
+/// Elements between two checks whether the run should stop: well below 100 ms of the slowest arithmetic.
 const BOUND: usize = 1 << 18;
 
 /// Calls `f` for consecutive ranges of bounded work that cover `lanes`.
@@ -38,7 +39,7 @@ pub(crate) fn piece_count() -> usize {
 /// Runs `f(part, units)` for consecutive ranges that cover `units`, in parallel when `splits` holds and the work is worth
 /// it. `cut(whole, unit)` gives the part before a unit and the rest.
 ///
-/// Where the cuts lie depends on the number of threads, so a result must not depend on them. The error of the lowest unit
+/// Where the pieces begin depends on the number of threads, so no result may depend on it. The error of the lowest unit
 /// wins for the same reason.
 pub(crate) fn for_pieces<S: Send>(
     mut whole: S,
@@ -49,7 +50,7 @@ pub(crate) fn for_pieces<S: Send>(
     f: impl Fn(&mut S, Range<usize>) -> Result<()> + Sync,
 ) -> Result<()> {
     let per_unit = elements / units.max(1);
-    // The number of threads comes last: asking for it starts them.
+    // The number of threads is asked for last, because asking starts the thread pool.
     if !splits || elements < PARALLEL_FROM || units < 2 || workers::threads() < 2 {
         return bounded(0..units, per_unit, |units| f(&mut whole, units));
     }

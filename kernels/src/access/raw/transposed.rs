@@ -1,5 +1,5 @@
-//! Moves between views whose neighbours lie across each other: the source's in the next lane, the destination's in the
-//! same one. Tile by tile, every cache line is read once and written once.
+//! Copies that transpose in memory: neighbouring bytes of the source belong to neighbouring lanes, neighbouring bytes of
+//! the destination to one lane. Copying tile by tile reads and writes every cache line once.
 
 use super::{Dst, Src};
 use crate::{Result, halt};
@@ -10,11 +10,11 @@ const LINE: usize = 64;
 /// Elements of a lane per tile.
 const DEEP: usize = 16;
 
-/// Copies every element, when the views lie across each other and are large enough for tiles to pay; else `None`.
+/// Copies every element, when the views are transposed to each other and large enough for tiles to pay; else `None`.
 pub(crate) fn copy_across(src: &Src, dst: &mut Dst) -> Option<Result<()>> {
     let (lanes, len, size) = (dst.lanes(), dst.lane_len(), dst.dtype().size());
     let alike = src.lanes() == lanes && src.lane_len() == len && src.dtype().size() == size;
-    // Where lanes overlap, the order of the writes counts.
+    // Where lanes overlap, the result depends on the order of the writes.
     if !alike || lanes < LINE / size || len < DEEP || !dst.pattern().lanes_disjoint() {
         return None;
     }
@@ -53,7 +53,7 @@ fn tiles<T: Copy, const WIDE: usize>(src: &Src, dst: &mut Dst) -> Result<()> {
     })
 }
 
-/// Two views of equal shape that lie across each other.
+/// Two views of equal shape that are transposed to each other in memory.
 struct Pair<T> {
     from: *const T,
     /// Bytes from element to element of the source; its lanes are neighbours.
@@ -70,7 +70,7 @@ impl<T: Copy> Pair<T> {
     /// All of them exist in both views, and nothing else touches those of the destination.
     unsafe fn tile<const WIDE: usize>(&self, lane: usize, at: usize, size: usize) {
         // SAFETY: lanes `lane..lane + WIDE` of element e are neighbours in the source, elements `at..at + DEEP` of lane l
-        // are neighbours in the destination, and all of them lie inside views whose bounds were proven.
+        // are neighbours in the destination, and all of them are inside views whose bounds were proven.
         unsafe {
             let first = self.from.byte_offset(self.step * at as isize + (lane * size) as isize);
             let rows: [[T; WIDE]; DEEP] =

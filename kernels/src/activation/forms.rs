@@ -5,7 +5,7 @@ use super::vector::Vector;
 use super::vector::{F8, F16, Two};
 use super::{ActivationFunctionType as F, rounded, single, unsupported};
 use crate::access::CHUNK;
-use crate::isa::Isa;
+use crate::isa::{Isa, per_isa};
 use crate::profile::ActivationConstants;
 use crate::{Profile, Result};
 
@@ -21,16 +21,16 @@ impl Affine {
     pub(super) const NONE: Affine = Affine { scale: 1.0, bias: -0.0 };
 }
 
-/// The values of one piece: where they come from, where they go, and the front between.
+/// One piece of a lane: the input, the output, and the front.
 pub(super) struct Piece<'a> {
     pub input: &'a [f32],
     pub out: &'a mut [f32],
     pub front: Affine,
 }
 
-/// Fills $piece with $e of the value $x behind the front, on the chosen instruction set; $p names a float32 parameter.
-/// The expression stands in the loop itself, because a call through a function parameter is not always inlined, which
-/// costs a factor of 100.
+/// Fills $piece with $e, where $x is the value after the front, on the chosen instruction set; $p names a float32 parameter.
+/// The expression is part of the loop itself, because a call through a function parameter is not always inlined, which costs
+/// a factor of 100.
 ///
 /// A NaN argument is passed on quietly; a NaN that arises is the processor's default one. Both would otherwise depend
 /// on the operand order the compiler picks. `keep` leaves NaN to the expression.
@@ -56,31 +56,15 @@ macro_rules! run {
                 *o = $e;
             }
         }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
-        fn on_avx2(input: &[f32], out: &mut [f32], front: Affine, p: f32) {
-            body(input, out, front, p);
+        per_isa! {
+            fn on(isa, input: &[f32], out: &mut [f32], front: Affine, p: f32) = body, body, body;
         }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
-        fn on_avx512(input: &[f32], out: &mut [f32], front: Affine, p: f32) {
-            body(input, out, front, p);
-        }
-        let isa: Isa = $isa;
         let Piece { input, out, front } = $piece;
-        match isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU has the features.
-            Isa::Avx2 if isa.runs_here() => unsafe { on_avx2(input, out, front, $arg) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU has the features.
-            Isa::Avx512 if isa.runs_here() => unsafe { on_avx512(input, out, front, $arg) },
-            _ => body(input, out, front, $arg),
-        }
+        on($isa, input, out, front, $arg);
     }};
 }
 
-/// Fills $piece with the values of a function of [`single`] behind the front, on the chosen instruction set.
+/// Fills $piece with a function of [`single`] of the values after the front, on the chosen instruction set.
 macro_rules! single {
     ($isa:expr, $piece:expr, $f:path) => {{
         /// The whole vectors of a piece; returns where they end.
@@ -102,37 +86,34 @@ macro_rules! single {
             out.copy_from_slice(&to[..input.len()]);
         }
         #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma")]
-        fn on_avx2(input: &[f32], out: &mut [f32], front: Affine) {
+        #[inline(always)]
+        fn avx2(input: &[f32], out: &mut [f32], front: Affine) {
             let at = whole::<F8>(input, out, front);
             last::<F8>(&input[at..], &mut out[at..], front);
         }
         #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
-        fn on_avx512(input: &[f32], out: &mut [f32], front: Affine) {
+        #[inline(always)]
+        fn avx512(input: &[f32], out: &mut [f32], front: Affine) {
             let at = whole::<Two<Two<F16>>>(input, out, front);
             let (input, out) = (&input[at..], &mut out[at..]);
             let at = whole::<F16>(input, out, front);
             last::<F16>(&input[at..], &mut out[at..], front);
         }
-        let isa: Isa = $isa;
-        let Piece { input, out, front } = $piece;
-        match isa {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU has the features.
-            Isa::Avx2 if isa.runs_here() => unsafe { on_avx2(input, out, front) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU has the features.
-            Isa::Avx512 if isa.runs_here() => unsafe { on_avx512(input, out, front) },
-            _ => {
-                whole::<f32>(input, out, front);
-            }
+        #[inline(always)]
+        fn scalar(input: &[f32], out: &mut [f32], front: Affine) {
+            whole::<f32>(input, out, front);
         }
+        per_isa! {
+            fn on(isa, input: &[f32], out: &mut [f32], front: Affine) = scalar, avx2, avx512;
+        }
+        let Piece { input, out, front } = $piece;
+        on($isa, input, out, front);
     }};
 }
 
 /// Replaces every value x by func(x; alpha), all instruction sets with the same bits.
 pub fn apply(isa: Isa, func: F, alpha: f32, values: &mut [f32], profile: &Profile) -> Result<()> {
+    let isa = isa.or_scalar();
     // These keep the bits of every NaN; the front would quiet it.
     match func {
         F::Identity | F::Copy => return Ok(()),
@@ -258,8 +239,8 @@ fn abs_rsqrt(x: f32) -> f32 {
     (1.0 / f64::from(x).abs().sqrt()) as f32
 }
 
-/// x - row maximum in float32, then the single exponential. A row maximum that is not a number takes the way that says
-/// which of two such payloads survives.
+/// x - row maximum in float32, then the single exponential. A row maximum that is not a number takes the form that decides
+/// which of two NaN payloads survives.
 pub(super) fn exponential(isa: Isa, row_max: f32, piece: Piece, profile: &Profile) {
     if profile.activation_double || row_max.is_nan() {
         rounded::exponential(isa, row_max, piece);

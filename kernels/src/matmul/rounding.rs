@@ -16,7 +16,7 @@ pub(crate) enum Rounding {
 }
 
 impl Rounding {
-    /// For operands of these dtypes as they lie in memory.
+    /// For operands of these dtypes.
     pub(crate) fn of(fma: bool, operands: [Dtype; 2]) -> Self {
         let bits = operands.map(significant_bits);
         // Two of these and every product is a normal number or zero.

@@ -1,8 +1,10 @@
 //! The lane loop of the element-wise kernels, and one stage op(value, operand) of it.
 
-use super::Number;
-use crate::access::{CHUNK, Dst, Input, Pattern, Source, Src, piece_count, pieces};
+use super::normalise::LONG;
+use super::{Number, native};
+use crate::access::{CHUNK, Dst, Input, Pattern, Source, Src, pieces};
 use crate::accumulate::Epilogue;
+use crate::alu::Operation;
 use crate::cast::check_unpacked;
 use crate::{Code, Dtype, Error, Profile, Result};
 
@@ -25,31 +27,31 @@ impl<'a> From<&Source<'a>> for Second<'a> {
 }
 
 impl<'a> Second<'a> {
-    /// One element for each of the destination's.
-    pub(super) fn is_full(&self, dst: &Dst) -> bool {
+    /// The tensor, when it has memory of its own.
+    pub(super) fn view(&self) -> Option<&Src<'a>> {
         match self {
-            Second::Input(Input::View(v)) => (v.lanes(), v.lane_len()) == (dst.lanes(), dst.lane_len()),
-            Second::Input(Input::Imm(_)) => false,
-            Second::Same => true,
+            Second::Input(input) => input.view(),
+            Second::Same => None,
         }
     }
 
-    /// The pattern of a tensor of its own as one lane.
-    pub(super) fn flat(&self) -> Option<Pattern> {
+    /// The operand as a tensor; `None` for a number.
+    pub(super) fn source(&self) -> Option<Source<'a>> {
         match self {
-            Second::Input(Input::View(v)) => Some(v.pattern().flat()),
-            _ => None,
+            Second::Input(input) => input.view().map(|v| Source::Apart(*v)),
+            Second::Same => Some(Source::Same),
         }
     }
 
-    pub(super) fn reshaped<'b>(&self, flat: &'b Option<Pattern>) -> Result<Second<'b>>
+    /// The same operand; a tensor under another pattern of its bytes.
+    pub(super) fn reshaped<'b>(&self, pattern: &'b Pattern) -> Result<Second<'b>>
     where
         'a: 'b,
     {
-        Ok(match (self, flat) {
-            (Second::Input(input), Some(flat)) => Second::Input(input.reshaped(flat)?),
-            _ => *self,
-        })
+        match self {
+            Second::Input(input) => input.reshaped(pattern).map(Second::Input),
+            Second::Same => Ok(Second::Same),
+        }
     }
 }
 
@@ -130,8 +132,8 @@ impl<N: Number> Stage<'_, N> {
         let (op, reverse) = (self.op, self.reverse);
         match operand {
             Ready::Scalar(s) => match first {
-                Some(a) => N::apply_scalar_into(op, work, a, *s, reverse),
-                None => N::apply_scalar(op, work, *s, reverse),
+                Some(a) => op.apply_scalar_into(work, a, *s, reverse),
+                None => op.apply_scalar(work, *s, reverse),
             },
             Ready::Spread(view, step) => {
                 if let Some(a) = first {
@@ -143,15 +145,15 @@ impl<N: Number> Stage<'_, N> {
                     let end = work.len().min((k + 1) * step - at);
                     let mut s = [N::zeroed()];
                     N::read(view, lane, k, &mut s);
-                    N::apply_scalar(op, &mut work[done..end], s[0], reverse);
+                    op.apply_scalar(&mut work[done..end], s[0], reverse);
                     done = end;
                 }
             }
             Ready::Full(b) => match (first, reverse) {
-                (Some(a), false) => N::apply_into(op, work, a, b),
-                (Some(a), true) => N::apply_into(op, work, b, a),
-                (None, false) => N::apply(op, work, b),
-                (None, true) => N::apply_reversed(op, work, b),
+                (Some(a), false) => op.apply_into(work, a, b),
+                (Some(a), true) => op.apply_into(work, b, a),
+                (None, false) => op.apply(work, b),
+                (None, true) => op.apply_reversed(work, b),
             },
         }
     }
@@ -175,9 +177,15 @@ pub(super) fn map_lanes<N: Number>(
     if view.lanes() != dst.lanes() || view.lane_len() != dst.lane_len() {
         return Err(shapes_differ(&view, dst));
     }
-    if let Some(e) = epilogue {
-        e.check(dst.lanes())?;
+    match epilogue {
+        Some(e) => e.check(dst.lanes())?,
+        None => {
+            if let Some(done) = native::run(src, stages, dst, &finish) {
+                return done;
+            }
+        }
     }
+    let view = src.view(dst);
     // The destination is the work area when it holds plain working values (float32r is rounded on the way out).
     let direct = N::is_native(dst.dtype()) && dst.dtype() != Dtype::Float32r;
     let operands = || stages.iter().flatten().map(|s| &s.operand);
@@ -261,32 +269,6 @@ pub(super) fn map_lanes<N: Number>(
         }};
     }
     if dst.lane_len() <= SMALL { run!(SMALL) } else { run!(CHUNK) }
-}
-
-/// Short lanes without a fold run faster as one: the order of the elements is the same.
-pub(super) fn merges(src: &Src, dst: &Dst, epilogue: Option<&Epilogue>) -> bool {
-    let same = src.lanes() == dst.lanes() && src.lane_len() == dst.lane_len();
-    same && epilogue.is_none() && dst.lanes() > 1 && dst.lane_len() <= 16 && dst.len() <= 16 * CHUNK
-}
-
-/// Elements of a lane from which on the cost of starting one does not show.
-const LONG: usize = 64 * CHUNK;
-
-/// Patterns of dense operands without a fold as fewer, longer lanes: the order of the elements is the same.
-pub(crate) fn long_lanes<const K: usize>(
-    ins: [Src; K],
-    dst: &Dst,
-    epilogue: Option<&Epilogue>,
-) -> Option<([Pattern; K], Pattern)> {
-    let alike = |src: &Src| src.lanes() == dst.lanes() && src.lane_len() == dst.lane_len();
-    if epilogue.is_some() || !ins.iter().all(alike) {
-        return None;
-    }
-    let lanes = piece_count().max(16);
-    let to = dst.pattern().long_lanes(lanes, LONG)?;
-    let ins: arrayvec::ArrayVec<Pattern, K> =
-        ins.iter().map_while(|src| src.pattern().long_lanes(lanes, LONG)).collect();
-    Some((ins.into_inner().ok()?, to))
 }
 
 #[cold]
