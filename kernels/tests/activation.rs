@@ -631,7 +631,7 @@ fn abs_on_the_bits_of_narrow_floats_equals_the_conversions_for_every_code_and_pr
         let x = Src::new(&codes, keep(Pattern::dense(dtype, &[2, count / 2]).unwrap())).unwrap();
         for base in [Profile::reference(), Profile::device()] {
             for flags in 0..16 {
-                let mut profile = base.clone();
+                let mut profile = base;
                 profile.fp8_saturate = flags & 1 != 0;
                 profile.fp8_suppress_nan = flags & 2 != 0;
                 profile.fp8_e5m2_nan_overflows = flags & 4 != 0;

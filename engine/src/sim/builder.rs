@@ -49,7 +49,7 @@ pub struct Builder {
 impl Builder {
     /// The profile, with what strict mode changes in it (rulings D1 and D21).
     pub(super) fn rules(&self) -> Profile {
-        let mut profile = self.profile.clone();
+        let mut profile = self.profile;
         if self.strict {
             profile.pattern_dtype = PatternDtype::Refuse;
             profile.leftover_semaphores = Leftover::Fault;

@@ -35,7 +35,7 @@ pub struct Settings {
 
 impl Settings {
     fn builder(&self) -> Builder {
-        let mut profile = self.profile.clone();
+        let mut profile = self.profile;
         // A kernel reads and writes whole PSUM tiles; banks only bind single matmuls, which the front end checks.
         profile.psum_multibank = Guard::Allow;
         // The language has remainders, which it computes in simulations only.

@@ -106,7 +106,7 @@ fn execute(args: &Run, term: &Term, record: &mut Record, deadline: Option<Instan
     record.engines = usage::engines(&modules);
 
     let counter = Arc::new(AtomicU64::new(0));
-    let mut builder = builder(args, profile.clone(), deadline, &counter);
+    let mut builder = builder(args, profile, deadline, &counter);
     if let Some(dir) = &args.pwp_tables {
         builder = builder.pwp_tables(birsim_kernels::activation::pwp::Tables::load(dir)?);
     }
