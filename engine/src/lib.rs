@@ -20,7 +20,7 @@ pub use birsim_ir::{self as ir, format};
 pub use birsim_kernels::{Class, Code, Error, Place, Result};
 pub use check::{Check, Dump, TraceRow, TraceSink};
 
-pub use cores::Cores;
+pub use cores::{CollectiveCount, Cores};
 pub use exec::effects::{Access, Effect};
 pub use memory::{Fill, TensorMap};
 pub use session::Session;

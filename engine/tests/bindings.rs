@@ -11,9 +11,15 @@ const X: T = T("x", "ExternalInput", "DRAM", "float32", 2, 3);
 const O: T = T("o", "ExternalOutput", "DRAM", "float32", 2, 3);
 const VALUES: [f32; 6] = [1.0, -2.0, 3.5, 0.0, 5.0, -6.0];
 
-fn collective(fields: serde_json::Value) -> Result<(Vec<f32>, Vec<&'static str>), birsim_engine::Error> {
+type Outcome = Result<(Vec<f32>, Vec<&'static str>), birsim_engine::Error>;
+
+fn collective(fields: serde_json::Value) -> Outcome {
+    collective_with(Simulator::builder(), fields)
+}
+
+fn collective_with(builder: birsim_engine::Builder, fields: serde_json::Value) -> Outcome {
     let i = inst("cc", "CollectiveCompute", "Pool", json!([all(&X)]), json!([all(&O)]), fields);
-    let mut sim = loaded(Simulator::builder(), &module(vec![X.record(), O.record()], vec![i]))?;
+    let mut sim = loaded(builder, &module(vec![X.record(), O.record()], vec![i]))?;
     bind(&mut sim, "x", &VALUES);
     let summary = sim.run()?;
     Ok((floats(&mut sim, "o"), summary.diagnostics.iter().map(|d| d.code.name()).collect()))
@@ -21,16 +27,7 @@ fn collective(fields: serde_json::Value) -> Result<(Vec<f32>, Vec<&'static str>)
 
 #[test]
 fn a_collective_over_one_rank_is_an_identity() {
-    for kind in [
-        "SendRecv",
-        "AllReduce",
-        "ReduceScatter",
-        "AllGather",
-        "AllToAll",
-        "Permute",
-        "PermuteReduce",
-        "PermuteImplicit",
-    ] {
+    for kind in ["AllReduce", "ReduceScatter", "AllGather", "AllToAll", "PermuteReduce", "PermuteImplicit"] {
         let (got, notes) = collective(json!({"kind": kind, "op": "max", "replica_groups": [[0]]})).unwrap();
         assert_eq!(got, VALUES, "{kind}");
         assert!(notes.is_empty(), "{kind}: {notes:?}");
@@ -40,23 +37,32 @@ fn a_collective_over_one_rank_is_an_identity() {
 }
 
 #[test]
-fn a_lone_worker_stands_in_for_equal_replicas() {
-    let (got, notes) = collective(json!({"kind": "AllReduce", "op": "add", "replica_groups": [[0, 1, 2]]})).unwrap();
+fn d74_a_lone_worker_stands_in_for_equal_replicas_when_asked() {
+    let alone = |fields| collective_with(Simulator::builder().multi_worker_reference(true), fields);
+    let (got, notes) = alone(json!({"kind": "AllReduce", "op": "add", "replica_groups": [[0, 1, 2]]})).unwrap();
     assert_eq!(got, VALUES.map(|v| v * 3.0));
     assert_eq!(notes, ["collective-alone"]);
-    let (got, _) = collective(json!({"kind": "AllReduce", "op": "min", "replica_groups": [[0, 1]]})).unwrap();
+    let (got, _) = alone(json!({"kind": "AllReduce", "op": "min", "replica_groups": [[0, 1]]})).unwrap();
     assert_eq!(got, VALUES);
-    let e = collective(json!({"kind": "AllGather", "replica_groups": [[0, 1]]})).unwrap_err();
-    assert_eq!((e.code(), e.place().operand.as_deref()), (Code::U002, Some("replica_groups")));
+    let (got, _) = alone(json!({"kind": "AllReduce", "op": "add", "replica_groups": [[1], [2]]})).unwrap();
+    assert!(got.iter().all(|v| v.is_nan()), "a rank outside all groups takes no part");
+    for fields in [
+        json!({"kind": "AllReduce", "op": "add", "replica_groups": [[0, 1, 2]]}),
+        json!({"kind": "AllGather", "replica_groups": [[0, 1, 2]]}),
+    ] {
+        let e = collective(fields).unwrap_err();
+        assert_eq!((e.code(), e.place().operand.as_deref()), (Code::U002, Some("replica_groups")));
+        assert_eq!(e.received_value(), Some("ranks [1, 2], 1 in the run"));
+    }
 }
 
 #[test]
-fn a_rank_outside_all_groups_takes_no_part() {
-    let (got, _) = collective(json!({"kind": "AllReduce", "op": "add", "replica_groups": [[1], [2]]})).unwrap();
+fn d69_who_is_in_no_pair_takes_no_part() {
+    let (got, _) = collective(json!({"kind": "Permute"})).unwrap();
     assert!(got.iter().all(|v| v.is_nan()), "the output is untouched");
-    let pairs = json!({"kind": "Permute", "replica_groups": [[0, 1]], "src_target_pairs": [[1, 0]]});
+    let pairs = json!({"kind": "Permute", "replica_groups": [[0]], "src_target_pairs": [[1, 0]]});
     let e = collective(pairs).unwrap_err();
-    assert_eq!((e.code(), e.received_value()), (Code::U002, Some("rank 1")));
+    assert_eq!((e.code(), e.received_value()), (Code::U002, Some("rank [1], 1 in the run")));
 }
 
 #[test]
@@ -79,12 +85,12 @@ fn messages_to_the_own_rank_arrive_in_order() {
     assert_eq!(floats(&mut sim, "p"), [9.0; 6]);
 
     let e = run(&module(storage(), vec![recv("c", &O, 0)])).err().unwrap();
-    assert_eq!((e.code(), e.what()), (Code::S008, "nothing was sent to this rank"));
+    assert_eq!((e.code(), e.what()), (Code::S003, "c (CollectiveRecv) waits for a message of rank 0"));
     for i in [send("a", &X, 1), recv("c", &O, 1)] {
         let e = run(&module(storage(), vec![i])).err().unwrap();
         assert_eq!(
             (e.code(), e.received_value(), e.place().operand.as_deref()),
-            (Code::U002, Some("rank 1"), Some("peer_id"))
+            (Code::U002, Some("rank [1], 1 in the run"), Some("peer_id"))
         );
     }
 }

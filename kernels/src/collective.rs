@@ -1,6 +1,6 @@
 //! Collectives (48) as functions over the buffers of all ranks, given in rank order.
 //!
-//! A reducing kind folds in rank order, in float32; a routing kind is a list of [`Segment`]s, so that every rank's result
+//! A reducing kind folds in group order, in float32; a routing kind is a list of [`Segment`]s, so that every rank's result
 //! is one call of [`route`]. Kinds whose result is one rank's buffer (Permute, SendRecv, PermuteReduce, and every kind on
 //! a single rank) are a [`crate::copy::copy`] from that rank.
 
@@ -126,6 +126,16 @@ pub fn reduce_scatter(
         }
     }
     let row = dst.lane_len();
+    // A tensor in one lane has no partitions of its own to divide.
+    let (size, what) = match dim {
+        CollectiveDimension::Free => (whole.lane_len(), "free"),
+        CollectiveDimension::Partition if whole.lanes() > 1 => (whole.lanes(), "partition"),
+        CollectiveDimension::Partition => (whole.len(), "partition"),
+    };
+    if !size.is_multiple_of(ranks.len()) {
+        let what = format!("the {what} dimension does not divide into one slice per rank");
+        return Err(Error::new(Code::S002, what).received(format!("{size} by {}", ranks.len())).operand("ins[0]"));
+    }
     if per_lane(dim, whole.lanes(), dst.lanes()) {
         return reduce(op, ranks, |lane, start| (lane, rank * row + start), dst, profile);
     }
@@ -232,42 +242,90 @@ pub fn all_to_all(ranks: &[Src], rank: usize, dst: &mut Dst, profile: &Profile) 
     route(&segments, ranks, dst, profile)
 }
 
-/// Sizes and places of the chunks that one rank sends, in elements, one entry per receiver.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sends {
+/// Where the chunks of an AllToAllV lie, as the metadata tensor of one rank says: row 0 counts sent, row 1 where they
+/// start, row 2 received counts, row 3, which may be absent, where received chunks go. All in elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkTable {
     /// Elements per receiver.
     pub counts: Vec<usize>,
     /// Where each chunk starts in the sender's buffer.
-    pub displacements: Vec<usize>,
+    pub starts: Vec<usize>,
+    /// Where the chunk of each sender goes; without it each sender has a slot of equal size.
+    pub received_at: Option<Vec<usize>>,
 }
 
-/// AllToAllV: chunks of any size. `received_at` says where the chunk of each sender starts in the result; without it
-/// they follow each other.
-pub fn all_to_all_v(
-    sends: &[Sends],
-    received_at: Option<&[usize]>,
-    ranks: &[Src],
+impl ChunkTable {
+    /// From the elements of the metadata, row by row, for a group of `n`.
+    pub fn new(metadata: &Src, n: usize) -> Result<ChunkTable> {
+        let rows = metadata.len().checked_div(n).unwrap_or(0);
+        if !matches!(metadata.dtype(), Dtype::Uint32) {
+            return Err(Error::new(Code::S007, "the metadata of AllToAllV is uint32")
+                .received(metadata.dtype())
+                .operand("ins[1]"));
+        }
+        if !(3..=4).contains(&rows) || rows * n != metadata.len() {
+            return Err(Error::new(Code::S002, format!("the metadata of AllToAllV has 3 or 4 rows of {n} elements"))
+                .received(format!("{} x {}", metadata.lanes(), metadata.lane_len()))
+                .operand("ins[1]"));
+        }
+        let flat = metadata.pattern().flat();
+        let all = metadata.reshaped(&flat)?;
+        let mut values = vec![0i64; metadata.len()];
+        chunks(values.len(), |at, len| {
+            all.read_i64(0, at, &mut values[at..at + len]);
+            Ok(())
+        })?;
+        let row = |k: usize| values[k * n..(k + 1) * n].iter().map(|v| *v as u32 as usize).collect::<Vec<_>>();
+        Ok(ChunkTable { counts: row(0), starts: row(1), received_at: (rows == 4).then(|| row(3)) })
+    }
+}
+
+/// AllToAllV: what `rank` receives, chunks of any size. `names` are the ranks as messages call them, `lens` the elements of
+/// their buffers, `room` those of the result.
+pub fn received_chunks(
+    tables: &[ChunkTable],
+    names: &[u32],
+    lens: &[usize],
     rank: usize,
-    dst: &mut Dst,
-    profile: &Profile,
-) -> Result<()> {
-    member(rank, ranks.len())?;
-    let n = ranks.len();
-    let bad = sends.len() != n
-        || sends.iter().any(|s| s.counts.len() != n || s.displacements.len() != n)
-        || received_at.is_some_and(|r| r.len() != n);
-    if bad {
-        return Err(Error::new(Code::S008, "the chunk table has one entry for each pair of ranks").received(n));
+    room: usize,
+) -> Result<Vec<Segment>> {
+    let n = tables.len();
+    member(rank, n)?;
+    let (me, slot) = (names[rank], room / n);
+    let mut segments: Vec<Segment> = Vec::with_capacity(n);
+    for (source, table) in tables.iter().enumerate() {
+        let (count, from, who) = (table.counts[rank], table.starts[rank], names[source]);
+        let to = tables[rank].received_at.as_ref().map_or(source * slot, |at| at[source]);
+        let fault = |what: String, got: String| {
+            Err(Error::new(Code::S002, format!("the chunk that rank {who} sends to rank {me} {what}")).received(got))
+        };
+        let range = |at: usize| format!("elements {at}..{}", at + count);
+        if count == 0 {
+            continue;
+        }
+        if from + count > lens[source] {
+            return fault(format!("leaves the buffer of rank {who}"), format!("{} of {}", range(from), lens[source]));
+        }
+        if tables[rank].received_at.is_none() && count > slot {
+            return fault(
+                format!("is larger than its slot in rank {me}"),
+                format!("{count} elements, {slot} in a slot"),
+            );
+        }
+        if to + count > room {
+            return fault(format!("leaves the result of rank {me}"), format!("{} of {room}", range(to)));
+        }
+        segments.push(Segment { source, from, to, count });
     }
-    let mut next = 0usize;
-    let mut segments = Vec::with_capacity(n);
-    for (source, s) in sends.iter().enumerate() {
-        let count = s.counts[rank];
-        let to = received_at.map_or(next, |r| r[source]);
-        segments.push(Segment { source, from: s.displacements[rank], to, count });
-        next = next.saturating_add(count);
+    let mut order: Vec<&Segment> = segments.iter().collect();
+    order.sort_by_key(|s| s.to);
+    if let Some(pair) = order.windows(2).find(|p| p[0].to + p[0].count > p[1].to) {
+        let (a, b) = (names[pair[0].source], names[pair[1].source]);
+        let what = format!("the chunks of ranks {a} and {b} overlap in the result of rank {me}");
+        let got = format!("elements {}..{} and from {}", pair[0].to, pair[0].to + pair[0].count, pair[1].to);
+        return Err(Error::new(Code::S002, what).received(got));
     }
-    route(&segments, ranks, dst, profile)
+    Ok(segments)
 }
 
 /// Permute: the rank whose buffer becomes the result of `rank`; `None` leaves the result as it is.

@@ -48,6 +48,10 @@ impl Class {
 pub struct Place {
     /// File the input came from.
     pub file: Option<String>,
+    /// Rank, in a run of several.
+    pub rank: Option<u32>,
+    /// Core of the rank, in a run of several.
+    pub core: Option<u32>,
     /// Function of the module.
     pub function: Option<String>,
     /// Basic block.
@@ -137,6 +141,8 @@ impl Error {
         fill(&mut outer);
         let p = &mut self.0.place;
         p.file = p.file.take().or(outer.file);
+        p.rank = p.rank.or(outer.rank);
+        p.core = p.core.or(outer.core);
         p.function = p.function.take().or(outer.function);
         p.block = p.block.take().or(outer.block);
         p.instruction = p.instruction.take().or(outer.instruction);
@@ -200,6 +206,8 @@ impl fmt::Display for Place {
             }
         };
         add("file", &self.file);
+        add("rank", &self.rank.map(|n| n.to_string()));
+        add("core", &self.core.map(|n| n.to_string()));
         add("function", &self.function);
         add("block", &self.block);
         match (&self.instruction, &self.opcode) {

@@ -101,22 +101,55 @@ fn all_to_all_transposes_the_chunks() {
     assert_eq!(all_to_all(&views(&t), 0, &mut y.dst(), &P).unwrap_err().code(), Code::S002);
 }
 
+fn table(rows: &[&[u32]]) -> ChunkTable {
+    let values: Vec<u32> = rows.concat();
+    let shape = [rows.len() as u32, rows[0].len() as u32];
+    ChunkTable::new(&Tensor::of(Dtype::Uint32, &shape, &values).src(), rows[0].len()).unwrap()
+}
+
 #[test]
-fn all_to_all_v_takes_chunks_of_any_size() {
+fn d67_all_to_all_v_takes_chunks_of_any_size() {
     let t = ranks(2, &[1, 5]);
-    let sends = [
-        Sends { counts: vec![1, 3], displacements: vec![0, 2] },
-        Sends { counts: vec![0, 2], displacements: vec![0, 1] },
-    ];
-    let mut y = empty(&[1, 6]);
-    all_to_all_v(&sends, None, &views(&t), 1, &mut y.dst(), &P).unwrap();
-    assert_eq!(y.values::<i32>(), [2, 3, 4, 101, 102, -7]);
-    let mut y = empty(&[1, 6]);
-    all_to_all_v(&sends, Some(&[3, 0]), &views(&t), 1, &mut y.dst(), &P).unwrap();
-    assert_eq!(y.values::<i32>(), [101, 102, -7, 2, 3, 4]);
-    let e = all_to_all_v(&sends, Some(&[usize::MAX, 0]), &views(&t), 1, &mut y.dst(), &P).unwrap_err();
-    assert_eq!(e.code(), Code::S002);
-    assert_eq!(all_to_all_v(&sends[1..], None, &views(&t), 1, &mut y.dst(), &P).unwrap_err().code(), Code::S008);
+    let run = |tables: &[ChunkTable]| {
+        let mut y = empty(&[1, 6]);
+        let segments = received_chunks(tables, &[4, 7], &[5, 5], 1, 6)?;
+        route(&segments, &views(&t), &mut y.dst(), &P)?;
+        Ok::<_, birsim_kernels::Error>(y.values::<i32>())
+    };
+    // Without row 3, rank q's chunk goes to slot q.
+    let slots = [table(&[&[1, 3], &[0, 2], &[0, 0]]), table(&[&[0, 2], &[0, 1], &[0, 0]])];
+    assert_eq!(run(&slots).unwrap(), [2, 3, 4, 101, 102, -7]);
+    let placed = |at: [u32; 2]| [slots[0].clone(), table(&[&[0, 2], &[0, 1], &[0, 0], &at])];
+    assert_eq!(run(&placed([3, 0])).unwrap(), [101, 102, -7, 2, 3, 4]);
+    let what = |tables: &[ChunkTable]| run(tables).unwrap_err().what().to_string();
+    assert_eq!(what(&placed([4, 0])), "the chunk that rank 4 sends to rank 7 leaves the result of rank 7");
+    assert_eq!(what(&placed([u32::MAX, 0])), "the chunk that rank 4 sends to rank 7 leaves the result of rank 7");
+    assert_eq!(what(&placed([1, 0])), "the chunks of ranks 7 and 4 overlap in the result of rank 7");
+    let large = [table(&[&[0, 4], &[0, 1], &[0, 0]]), slots[1].clone()];
+    assert_eq!(what(&large), "the chunk that rank 4 sends to rank 7 is larger than its slot in rank 7");
+    let long = [table(&[&[0, 3], &[0, 3], &[0, 0]]), slots[1].clone()];
+    assert_eq!(what(&long), "the chunk that rank 4 sends to rank 7 leaves the buffer of rank 4");
+    // Chunks of nothing may start anywhere.
+    let none = [table(&[&[0, 0], &[9, 9], &[0, 0]]), table(&[&[0, 0], &[9, 9], &[0, 0]])];
+    assert_eq!(run(&none).unwrap(), [-7; 6]);
+}
+
+#[test]
+fn d67_the_metadata_is_three_or_four_rows_of_uint32() {
+    let t = Tensor::i32(&[3, 2], &[0; 6]);
+    assert_eq!(ChunkTable::new(&t.src(), 2).unwrap_err().code(), Code::S007);
+    let t = Tensor::filled(Dtype::Uint32, &[5, 2], 0);
+    assert_eq!(ChunkTable::new(&t.src(), 2).unwrap_err().code(), Code::S002);
+}
+
+#[test]
+fn reduce_scatter_needs_a_dimension_that_divides() {
+    for (dim, shape) in [(Free, [4, 3]), (Partition, [3, 4])] {
+        let t = ranks(2, &shape);
+        let mut y = empty(&[6]);
+        let e = reduce_scatter(AluOp::Add, dim, &views(&t), 0, &mut y.dst(), &P).unwrap_err();
+        assert_eq!((e.code(), e.received_value()), (Code::S002, Some("3 by 2")));
+    }
 }
 
 #[test]

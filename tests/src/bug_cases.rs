@@ -30,6 +30,12 @@ struct BugCase {
     /// Words of the messages.
     #[serde(default)]
     message_contains: Vec<String>,
+    /// Codes of remarks that the report must hold.
+    #[serde(default)]
+    diagnostics: Vec<String>,
+    /// Modules `core0.json`, `core1.json`, .. that run together.
+    #[serde(default)]
+    cores: usize,
     /// Most memory that the process may use.
     peak_mib: Option<u64>,
 }
@@ -51,7 +57,11 @@ pub fn find(root: &Path) -> Vec<PathBuf> {
 pub fn run(birsim: &Path, folder: &Path, out: &Path) -> Verdict {
     let text = std::fs::read_to_string(folder.join("case.json")).map_err(|e| e.to_string())?;
     let case: BugCase = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-    let modules = if case.modules.is_empty() { vec!["module.json".to_owned()] } else { case.modules.clone() };
+    let modules = match case.modules.as_slice() {
+        [] if case.cores > 0 => (0..case.cores).map(|k| format!("core{k}.json")).collect(),
+        [] => vec!["module.json".to_owned()],
+        some => some.to_vec(),
+    };
     judge(birsim, folder, out, &case, &modules)?;
     let other = "module.program_order.json";
     if folder.join(other).is_file() {
@@ -77,6 +87,10 @@ fn judge(birsim: &Path, folder: &Path, out: &Path, case: &BugCase, modules: &[St
     if case.nan_bits {
         command.arg("--nan-bits");
     }
+    let report = out.join("report.json");
+    if !case.diagnostics.is_empty() {
+        command.arg("--report").arg(&report);
+    }
     let ended = end(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn())?;
     let allowed: &[i32] = if case.exit_codes.is_empty() { &[0] } else { &case.exit_codes };
     if !allowed.contains(&ended.code) {
@@ -85,6 +99,14 @@ fn judge(birsim: &Path, folder: &Path, out: &Path, case: &BugCase, modules: &[St
     // A run that ends well need not tell of a fault.
     if let Some(word) = case.message_contains.iter().find(|w| !ended.text.contains(*w)) {
         return Err(format!("does not say '{word}':\n{}", ended.text));
+    }
+    if !case.diagnostics.is_empty() {
+        let text = std::fs::read_to_string(&report).map_err(|e| e.to_string())?;
+        let report: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        let remarks = report["diagnostics"].as_array().map_or(&[][..], Vec::as_slice);
+        if let Some(code) = case.diagnostics.iter().find(|c| remarks.iter().all(|r| r["code"] != c.as_str())) {
+            return Err(format!("the report does not hold the remark {code}"));
+        }
     }
     match (case.peak_mib, ended.peak_mib) {
         (Some(most), Some(got)) if got > most => Err(format!("uses {got} MiB, more than {most}")),

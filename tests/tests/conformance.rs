@@ -54,3 +54,20 @@ fn bug_cases_pass_through_the_command_line() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn cases_of_many_cores_pass_through_the_command_line() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let birsim = Path::new(env!("CARGO_BIN_EXE_birsim-under-test"));
+    let out = tempfile::tempdir().unwrap();
+    let roots = [here.join("data/cores-cases"), here.join("../../shared/cores-cases")];
+    let folders = roots.iter().flat_map(|r| bug_cases::find(r));
+    let folders: BTreeMap<String, PathBuf> =
+        folders.map(|f| (f.file_name().unwrap().to_string_lossy().into_owned(), f)).collect();
+    assert!(folders.len() >= 20, "{} cases found", folders.len());
+    let wrong: Vec<String> = folders
+        .iter()
+        .filter_map(|(name, folder)| bug_cases::run(birsim, folder, out.path()).err().map(|e| format!("{name}: {e}")))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -136,5 +136,5 @@ fn a_message_reaches_the_core_that_waits_for_it() {
     let mut silent = [program(0), program(1)];
     silent[1].functions[0].blocks[0].instructions.remove(1);
     let e = run(&silent, 2).unwrap_err();
-    assert!(e.what().contains("core 0: recv (CollectiveRecv) waits for a message of core 1"), "{}", e.what());
+    assert!(e.what().contains("core 0: recv (CollectiveRecv) waits for a message of rank 1"), "{}", e.what());
 }

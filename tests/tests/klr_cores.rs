@@ -369,6 +369,6 @@ fn a_message_goes_from_core_to_core() {
     let e = run(&silent, 2).unwrap_err();
     assert_eq!(
         e.what(),
-        "no core can go on\n  core 0: has finished\n  core 1: recv (CollectiveRecv) waits for a message of core 0"
+        "no core can go on\n  core 0: has finished\n  core 1: recv (CollectiveRecv) waits for a message of rank 0"
     );
 }

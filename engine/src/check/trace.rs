@@ -9,6 +9,10 @@ use std::sync::Arc;
 /// One executed instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRow<'a> {
+    /// Rank, in a run that counts ranks.
+    pub rank: Option<u32>,
+    /// Core of the rank, in a run of several cores.
+    pub core: Option<u32>,
     /// Tick it was issued in.
     pub tick: u64,
     /// Engine.
@@ -52,6 +56,8 @@ pub(super) fn tell(sink: &TraceSink, cx: &Cx, effects: &[Effect]) {
         });
     }
     (sink.0)(&TraceRow {
+        rank: cx.m.settings.seat.rank_field(),
+        core: cx.m.settings.seat.core_field(),
         tick: cx.m.stats.ticks,
         engine: cx.inst.engine,
         instruction: &cx.inst.name,

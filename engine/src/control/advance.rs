@@ -42,7 +42,7 @@ pub struct Flow<'a> {
 
 impl Flow<'_> {
     fn env(&self) -> Scalars<'_> {
-        Scalars { registers: self.registers, induction: self.induction, core: self.settings.core }
+        Scalars { registers: self.registers, induction: self.induction, seat: self.settings.seat }
     }
 
     /// The machine as it stands, for the report of a deadlock.
@@ -58,7 +58,7 @@ impl Flow<'_> {
             peaks: self.banks.peaks,
             events: self.banks.event_touched,
             registers: self.registers,
-            core: self.settings.core,
+            core: self.settings.seat.core,
         }
     }
 
@@ -118,6 +118,7 @@ impl Flow<'_> {
     fn set_segment(&mut self, segment: u32) {
         let plan = &self.program.blocks[self.pc.block as usize];
         self.pc.segment = segment;
+        self.pc.met.clear();
         let s = &self.program.segments[(plan.first_segment + segment) as usize];
         for ((cursor, status), range) in self.cursors.iter_mut().zip(self.status.iter_mut()).zip(&s.ranges) {
             *cursor = *range;

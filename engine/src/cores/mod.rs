@@ -4,16 +4,21 @@
 //! cores wrote to shared tensors is merged, remote semaphore updates are delivered, and cores that wait for each other are
 //! let through. The outcome does not depend on the number of threads.
 
+mod agree;
+mod check;
 mod meet;
 mod port;
+mod ranks;
 mod remarks;
 mod shared;
 
 use crate::ir::Module;
 use crate::sim::{Builder, Core, Progress, RunSummary, TensorInfo};
-use crate::world::{Parcel, Sent};
+use crate::world::{Parcel, ProgramCounter, Sent};
 use crate::{Code, Error, Result};
 use crossbeam::channel::Receiver;
+pub use meet::CollectiveCount;
+use meet::{Floor, placed};
 use rayon::prelude::*;
 use shared::SharedMemory;
 
@@ -26,13 +31,19 @@ pub(crate) enum End {
     Judge,
 }
 
-/// The cores of one logical NeuronCore, each with a module of its own.
+/// The cores of a run, rank by rank, each with a module of its own.
 pub struct Cores {
     options: Builder,
     pub(crate) cores: Vec<Core>,
     /// Cores that have nothing left to do.
     done: Vec<bool>,
-    shared: SharedMemory,
+    /// Cores for which something has changed since they stopped.
+    awake: Vec<bool>,
+    /// Cores that ran since meetings were last looked at.
+    ran: Vec<usize>,
+    floor: Floor,
+    /// Shared tensors, by rank.
+    shared: Vec<SharedMemory>,
     /// What cores sent and nobody has delivered.
     sent: Receiver<Sent>,
     /// Started with the first run.
@@ -40,13 +51,23 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// Loads one module per core.
+    /// Loads the modules: one per core, or as [`Builder::lnc`] and [`Builder::ranks`] say.
     pub fn load(builder: &Builder, modules: &[Module]) -> Result<Self> {
-        let mut cores = Vec::with_capacity(modules.len());
-        for (id, module) in modules.iter().enumerate() {
-            cores.push(Core::load(&builder.clone().core(id as u32).of_cores(modules.len() as u32), module)?);
+        // The gravest, as far as a run is concerned.
+        if let Some(e) = check::all(builder, modules, false).into_iter().next() {
+            return Err(e);
+        }
+        let mut cores = Vec::new();
+        for (seat, module) in ranks::seats(builder, modules)? {
+            let core = Core::load(&builder.clone().seated(seat), &modules[module]);
+            cores.push(core.map_err(|e| e.at(|p| (p.rank, p.core) = (seat.rank_field(), seat.core_field())))?);
         }
         Cores::of(builder.clone(), cores)
+    }
+
+    /// What is wrong with the modules on these ranks and cores: all that can be said before anything runs.
+    pub fn check(builder: &Builder, modules: &[Module]) -> Vec<Error> {
+        check::all(builder, modules, true)
     }
 
     /// One core that keeps the id the builder gives it.
@@ -59,10 +80,29 @@ impl Cores {
         if cores.is_empty() {
             return Err(Error::new(Code::F008, "there is no core to run on"));
         }
-        let shared = SharedMemory::new(&cores);
+        let per_rank = ranks::cores_per_rank(&cores);
+        let of_rank = |(k, c): (usize, &mut [Core])| SharedMemory::new(c, k * per_rank);
+        let shared = cores.chunks_mut(per_rank).enumerate().map(of_rank).collect::<Result<_>>()?;
         let (send, sent) = crossbeam::channel::unbounded();
         cores.iter_mut().enumerate().for_each(|(id, core)| core.connect(id, &send));
-        Ok(Cores { done: vec![false; cores.len()], options, cores, shared, sent, pool: None })
+        let (done, awake) = (vec![false; cores.len()], vec![true; cores.len()]);
+        let floor = Floor::new(cores.len());
+        Ok(Cores { done, awake, ran: Vec::new(), floor, options, cores, shared, sent, pool: None })
+    }
+
+    /// Ranks whose tensors are told apart: one unless the run counts ranks and cores apart.
+    pub fn ranks(&self) -> usize {
+        self.cores.len() / ranks::cores_per_rank(&self.cores)
+    }
+
+    /// Cores of a rank.
+    pub fn lnc(&self) -> usize {
+        ranks::cores_per_rank(&self.cores)
+    }
+
+    /// Collectives that were held so far.
+    pub fn collectives(&self) -> Vec<CollectiveCount> {
+        self.floor.counts()
     }
 
     /// The cores, in core order.
@@ -81,34 +121,61 @@ impl Cores {
 
     /// Tensors of the head core, then those that only other cores have.
     pub fn tensors(&self) -> Vec<TensorInfo> {
+        Self::union(&self.cores)
+    }
+
+    /// The same of the cores of a rank.
+    pub fn tensors_of(&self, rank: usize) -> Vec<TensorInfo> {
+        Self::union(&self.cores[self.of_rank(rank)])
+    }
+
+    fn union(cores: &[Core]) -> Vec<TensorInfo> {
         let mut seen = hashbrown::HashSet::new();
-        let all = self.cores.iter().flat_map(|c| c.tensors());
+        let all = cores.iter().flat_map(|c| c.tensors());
         all.filter(|t| seen.insert(t.name.as_str())).cloned().collect()
     }
 
     /// Writes a tensor on every core that has it.
     pub fn bind(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+        (0..self.ranks()).try_for_each(|rank| self.bind_rank(rank, name, bytes))
+    }
+
+    /// Writes a tensor on every core of a rank that has it.
+    pub fn bind_rank(&mut self, rank: usize, name: &str, bytes: &[u8]) -> Result<()> {
         let mut found = false;
-        for core in &mut self.cores {
+        let range = self.of_rank(rank);
+        for core in &mut self.cores[range.clone()] {
             if core.find(name).is_some() {
                 core.bind(name, bytes)?;
                 found = true;
             }
         }
-        if found { Ok(()) } else { self.cores[0].bind(name, bytes) }
+        if found { Ok(()) } else { self.cores[range.start].bind(name, bytes) }
     }
 
-    /// A tensor after the run: of the first core that wrote it, else of the first that has it.
+    /// A tensor of the first rank after the run, see [`Cores::output_rank`].
     pub fn output(&mut self, name: &str) -> Result<Vec<u8>> {
+        self.output_rank(0, name)
+    }
+
+    /// A tensor of a rank after the run: of the first core that wrote it, else of the first that has it.
+    pub fn output_rank(&mut self, rank: usize, name: &str) -> Result<Vec<u8>> {
+        let cores = &self.cores[self.of_rank(rank)];
         let mut first = None;
-        for core in &self.cores {
+        for core in cores {
             let Some(index) = core.find(name) else { continue };
             first.get_or_insert(core);
             if core.state(index).written {
                 return core.output(name);
             }
         }
-        first.unwrap_or(&self.cores[0]).output(name)
+        first.unwrap_or(&cores[0]).output(name)
+    }
+
+    fn of_rank(&self, rank: usize) -> std::ops::Range<usize> {
+        let n = self.lnc();
+        let rank = rank.min(self.ranks() - 1);
+        rank * n..(rank + 1) * n
     }
 
     /// Whether any core wrote a tensor, and by which instruction first.
@@ -118,12 +185,12 @@ impl Cores {
 
     /// Makes a location a copy of the tensor with this key.
     pub(crate) fn share(&mut self, key: &str, copy: (usize, usize)) -> Result<()> {
-        self.shared.join(&mut self.cores, key, copy)
+        self.shared[0].join(&mut self.cores, key, copy)
     }
 
     /// Writes all copies of the tensor that a location is a copy of; false when it is none.
     pub(crate) fn bind_shared(&mut self, copy: (usize, usize), bytes: &[u8]) -> Result<bool> {
-        self.shared.bind(&mut self.cores, copy, bytes)
+        self.shared[0].bind(&mut self.cores, copy, bytes)
     }
 
     /// Runs all cores to their ends, or to the first fault in core order.
@@ -139,23 +206,36 @@ impl Cores {
     /// Runs until no core has anything left to do.
     pub(crate) fn run_out(&mut self, end: End) -> Result<()> {
         self.done.fill(false);
-        while !self.round(None, end)? {
+        self.awake.fill(true);
+        while !self.round(None)? {
             if !self.go_on()? {
                 return Err(self.deadlock());
             }
         }
-        Ok(())
+        if end == End::Open {
+            return Ok(());
+        }
+        // A core is judged when all have ended: what another core still sends belongs to it.
+        let mut first = None;
+        for core in &mut self.cores {
+            if let Err(e) = core.conclude() {
+                let e = placed(core, e);
+                first.get_or_insert(e);
+            }
+        }
+        first.map_or(Ok(()), Err)
     }
 
     /// Runs one core as far as it gets. Others go on only where it waits for them and they wait for it.
     pub(crate) fn run_one(&mut self, id: usize) -> Result<Progress> {
         self.done[id] = false;
+        self.awake[id] = true;
         loop {
-            self.round(Some(id), End::Open)?;
+            self.round(Some(id))?;
             if self.done[id] {
                 return Ok(Progress::Finished);
             }
-            if !self.go_on()? || self.cores[id].waits() {
+            if !self.go_on()? || !self.awake[id] {
                 return Ok(Progress::Blocked);
             }
         }
@@ -167,43 +247,59 @@ impl Cores {
         let progress = started(&mut self.pool, &self.options)?.install(|| core.step())?;
         match progress {
             Progress::Ran => Ok(true),
-            Progress::Blocked => Err(self.deadlock()),
-            Progress::Finished => core.conclude().map(|()| false),
+            Progress::Blocked => {
+                self.ran.push(0);
+                if self.go_on()? { Ok(true) } else { Err(self.deadlock()) }
+            }
+            Progress::Finished => self.cores[0].conclude().map(|()| false),
         }
     }
 
-    /// A round of one core or of all; true when all are done.
-    fn round(&mut self, only: Option<usize>, end: End) -> Result<bool> {
-        self.shared.begin(&self.cores)?;
+    /// A round of one core or of all that can go on; true when all are done.
+    fn round(&mut self, only: Option<usize>) -> Result<bool> {
         let pool = started(&mut self.pool, &self.options)?;
-        let (cores, done) = (&mut self.cores, &self.done);
+        let (done, awake) = (&self.done, &self.awake);
+        let runs = |id: &usize| awake[*id] && !done[*id] && only.is_none_or(|o| o == *id);
+        let watched = self.options.traces();
+        let mut running: Vec<(usize, &mut Core)> =
+            self.cores.iter_mut().enumerate().filter(|(id, _)| runs(id)).collect();
         // The whole round runs inside the pool: entering it from outside costs 10 us each time.
-        let outcomes: Vec<Result<Progress>> = pool.install(|| {
-            let run = |(id, core): (usize, &mut Core)| match only.is_some_and(|o| o != id) {
-                true => Ok(Progress::Blocked),
-                false if done[id] => Ok(Progress::Finished),
-                false => match core.run()? {
-                    Progress::Finished if end == End::Judge => core.conclude().map(|()| Progress::Finished),
-                    progress => Ok(progress),
-                },
-            };
-            match cores.as_mut_slice() {
-                [one] => vec![run((0, one))],
-                several => several.par_iter_mut().enumerate().map(run).collect(),
+        let outcomes: Vec<(usize, Result<Progress>)> = pool.install(|| {
+            let run = |(id, core): &mut (usize, &mut Core)| (*id, core.run());
+            match running.as_mut_slice() {
+                // A trace has one order, whatever the number of threads.
+                several if several.len() > 1 && !watched => several.par_iter_mut().map(run).collect(),
+                few => few.iter_mut().map(run).collect(),
             }
         });
-        for (id, outcome) in outcomes.into_iter().enumerate() {
-            self.done[id] |= outcome.map_err(|e| self.on_core(e, id))? == Progress::Finished;
+        for (id, outcome) in outcomes {
+            self.awake[id] = false;
+            self.ran.push(id);
+            self.done[id] = outcome.map_err(|e| placed(&self.cores[id], e))? == Progress::Finished;
         }
-        self.shared.merge(&mut self.cores)?;
+        let mut ran = vec![false; self.cores.len()];
+        self.ran.iter().for_each(|id| ran[*id] = true);
+        for shared in &mut self.shared {
+            shared.merge(&mut self.cores, &ran)?;
+        }
         Ok(self.done.iter().all(|d| *d))
     }
 
     /// Between rounds: delivers what cores sent and lets through those that wait for each other. False when nothing came
     /// of it.
     fn go_on(&mut self) -> Result<bool> {
-        let delivered = self.deliver()?;
-        Ok(meet::resolve(&mut self.cores, &self.done)? || delivered)
+        let mut any = self.deliver()?;
+        let ran = std::mem::take(&mut self.ran);
+        let profile = self.options.rules();
+        let (pool, floor, cores) = (started(&mut self.pool, &self.options)?, &mut self.floor, &mut self.cores);
+        let woken = match cores.as_mut_slice() {
+            [_] => floor.hold(cores, &ran, &profile)?,
+            _ => pool.install(|| floor.hold(cores, &ran, &profile))?,
+        };
+        for id in woken {
+            (self.awake[id], any) = (true, true);
+        }
+        Ok(any)
     }
 
     /// Hands what cores sent during the round to its receivers, in the order of the senders.
@@ -211,46 +307,43 @@ impl Cores {
         let mut sent: Vec<Sent> = self.sent.try_iter().collect();
         // Cores ran side by side; what one of them sent is in order already.
         sent.sort_by_key(|s| s.from);
-        let (count, mut any, mut updates) = (self.cores.len(), false, Vec::new());
-        for Sent { to, parcel, .. } in sent {
-            match (parcel, self.cores.get_mut(to as usize)) {
-                (Parcel::Message(message), Some(core)) => core.put_message(*message),
-                (Parcel::Message(_), None) => {}
-                (Parcel::Update(update), Some(_)) => updates.push((to, update)),
-                (Parcel::Update(_), None) => {
-                    return Err(Error::new(Code::S005, "a semaphore update names a core that does not exist")
-                        .received(format!("core {to} of {count}")));
+        let mut any = false;
+        for Sent { from, to, parcel } in sent {
+            match parcel {
+                Parcel::Message(message) => self.floor.deliver(from, to, *message),
+                Parcel::Update(update) => {
+                    let core = &mut self.cores[to as usize];
+                    core.apply_update(&update).map_err(|e| placed(core, e))?;
+                    (self.awake[to as usize], any) = (true, true);
                 }
             }
-        }
-        self.cores.iter_mut().for_each(Core::delivered);
-        for (to, update) in updates {
-            let outcome = self.cores[to as usize].apply_update(&update);
-            outcome.map_err(|e| self.on_core(e, to as usize))?;
-            any = true;
         }
         Ok(any)
     }
 
     /// Nothing can go on: every core says what it waits for.
     fn deadlock(&mut self) -> Error {
-        if let [one] = self.cores.as_mut_slice() {
-            return Error::new(Code::S003, one.waiting_for());
-        }
         let mut lines = String::from("no core can go on");
-        for (id, core) in self.cores.iter_mut().enumerate() {
-            let state = if self.done[id] { "has finished".to_string() } else { core.waiting_for() };
-            lines.push_str(&format!("\n  core {id}: {state}"));
+        let alone = self.cores.len() == 1;
+        for id in 0..self.cores.len() {
+            let meetings: Vec<String> = self
+                .floor
+                .waiting(id)
+                .map(|(row, m)| format!("{} waits for {}", self.cores[id].row_text(row), m.describe()))
+                .collect();
+            let core = &mut self.cores[id];
+            let engines = core.world.resource::<ProgramCounter>().meetings.is_empty();
+            let state = match (self.done[id], meetings.is_empty() || engines) {
+                (true, _) => "has finished".to_string(),
+                (false, true) => core.waiting_for(),
+                (false, false) => meetings.join("; "),
+            };
+            if alone {
+                return Error::new(Code::S003, state);
+            }
+            lines.push_str(&format!("\n  {}: {state}", core.seat().name()));
         }
         Error::new(Code::S003, lines)
-    }
-
-    /// Names the core in an error of one of several.
-    fn on_core(&self, e: Error, id: usize) -> Error {
-        if self.cores.len() == 1 {
-            return e;
-        }
-        e.at(|p| p.file = Some(format!("core {id}")))
     }
 }
 

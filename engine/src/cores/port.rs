@@ -1,8 +1,8 @@
-//! What passes between a core and the others: messages, semaphore updates, rendezvous.
+//! What passes between a core and the others: messages, semaphore updates, meetings.
 
 use crate::control::state::report;
 use crate::sim::Core;
-use crate::systems;
+use crate::systems::{self, Standing};
 use crate::world::*;
 use crate::{Code, Error, Result};
 use crossbeam::channel::Sender;
@@ -13,14 +13,16 @@ impl Core {
         self.world.insert_resource(Post::new(id as u32, send.clone()));
     }
 
-    /// What the core sent has arrived.
-    pub(super) fn delivered(&mut self) {
-        self.world.resource_mut::<Post>().in_flight = 0;
+    /// Where the core sits.
+    pub(crate) fn seat(&self) -> Seat {
+        self.world.resource::<Settings>().seat
     }
 
-    /// Hands over a message of another core.
-    pub(super) fn put_message(&mut self, message: Message) {
-        self.world.resource_mut::<Mail>().messages.push_back(message);
+    /// Bytes of its messages were received.
+    pub(super) fn taken_over(&mut self, bytes: usize) {
+        let mut post = self.world.resource_mut::<Post>();
+        post.in_flight = post.in_flight.saturating_sub(bytes);
+        self.world.resource::<Settings>().limits.give_back(bytes as u64);
     }
 
     /// Applies an update that another core sent.
@@ -30,34 +32,37 @@ impl Core {
             .unwrap_or_else(|e| Err(Error::new(Code::B001, format!("an update cannot be applied: {e}"))))
     }
 
-    /// The rendezvous this core waits at and was not let past.
-    pub(super) fn meeting(&self) -> Result<Option<(u32, Meeting)>> {
-        let Some(row) = self.world.resource::<ProgramCounter>().meeting.filter(|_| self.waits()) else {
-            return Ok(None);
-        };
-        let program = self.world.resource::<Program>();
-        let (settings, mail) = (self.world.resource::<Settings>(), self.world.resource::<Mail>());
-        let meeting = crate::exec::cores::meeting(program, settings, mail, row).map_err(|e| program.locate(e, row))?;
-        Ok(Some((row, meeting)))
+    /// Rows that wait for other cores and were not let through.
+    pub(super) fn standing(&mut self) -> Result<Vec<Standing>> {
+        match self.world.resource::<ProgramCounter>().meetings.is_empty() {
+            true => Ok(Vec::new()),
+            false => self.ask(systems::standing),
+        }
     }
 
-    /// It waits at a rendezvous that it was not let past.
-    pub(super) fn waits(&self) -> bool {
-        let pc = self.world.resource::<ProgramCounter>();
-        pc.meeting.is_some() && pc.granted != pc.meeting
-    }
-
-    /// Dense bytes of the inputs of an instruction.
-    pub(super) fn read_inputs(&mut self, row: u32) -> Result<Vec<Vec<u8>>> {
+    /// What a row meets.
+    pub(super) fn meeting(&mut self, row: u32) -> Result<Meeting> {
         self.world
-            .run_system_cached_with(systems::read_inputs, row)
+            .run_system_cached_with(systems::meeting, row)
+            .unwrap_or_else(|e| Err(Error::new(Code::B001, format!("a meeting cannot be looked at: {e}"))))
+    }
+
+    /// What a row brings to its meeting.
+    pub(super) fn contribution(&mut self, row: u32) -> Result<Contribution> {
+        self.world
+            .run_system_cached_with(systems::contribution, row)
             .unwrap_or_else(|e| Err(Error::new(Code::B001, format!("inputs cannot be read: {e}"))))
     }
 
-    /// Lets the core past its rendezvous, with what the others sent.
+    /// Lets a row through, with what it takes from its meeting.
     pub(super) fn grant(&mut self, row: u32, received: Received) {
-        self.world.resource_mut::<ProgramCounter>().granted = Some(row);
-        self.world.resource_mut::<Mail>().received = Some(received);
+        let mut pc = self.world.resource_mut::<ProgramCounter>();
+        pc.granted.push(row);
+        pc.met.push(row);
+        // A barrier takes nothing and has no kernel that would ask for it.
+        if self.world.resource::<Program>().insts[row as usize].opcode != crate::ir::Opcode::CoreBarrier {
+            self.world.resource_mut::<Mail>().received.push((row, received));
+        }
     }
 
     /// Adds a remark.
@@ -65,13 +70,20 @@ impl Core {
         self.world.resource_mut::<Findings>().note(d);
     }
 
-    /// What the core waits for, as text.
+    /// Instruction of a row as messages name it.
+    pub(super) fn row_text(&self, row: u32) -> String {
+        let program = self.world.resource::<Program>();
+        let inst = &program.insts[row as usize];
+        format!("{} ({})", program.name_of(inst), inst.opcode)
+    }
+
+    /// Places an error at a row.
+    pub(super) fn locate(&self, e: Error, row: u32) -> Error {
+        self.world.resource::<Program>().locate(e, row)
+    }
+
+    /// What the engines wait for, as text.
     pub(crate) fn waiting_for(&mut self) -> String {
-        if let Ok(Some((row, meeting))) = self.meeting() {
-            let program = self.world.resource::<Program>();
-            let inst = &program.insts[row as usize];
-            return format!("{} ({}) waits for {}", program.name_of(inst), inst.opcode, meeting.describe());
-        }
         self.ask(report).unwrap_or_else(|_| "is blocked".into())
     }
 }

@@ -1,16 +1,15 @@
-//! Collectives and ranks on one core (11, 33, 47 to 50, 66; `opcodes.md` 10).
-//!
-//! A core that has peers exchanges buffers with them; this core has none, so a group of one rank is an identity, the sum
-//! over a larger group is what a worker of the reference computes alone, and everything else names what is missing.
+//! Collectives, messages and ranks (11, 33, 47 to 50, 66; `opcodes.md` 10): what an instruction makes of what it received
+//! at its meeting.
 
+use super::cores::{lists, peer};
 use super::fields::own;
 use super::registers::store_scalar;
 use super::{Cx, Want};
 use crate::ir::CollectiveKind;
 use crate::ir::opcodes::params;
-use crate::world::{Diagnostic, Message, Parcel, Remark};
+use crate::world::{Alone, Contribution, Diagnostic, Extent, Gathered, Message, Parcel, Received, Remark};
 use crate::{Code, Error, Result};
-use birsim_kernels::access::{Pattern, Src};
+use birsim_kernels::access::{Dst, Pattern, Src};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::collective as kernel;
 use birsim_kernels::copy::copy;
@@ -24,167 +23,199 @@ bind! {
     GPSIMDSB2SB => partner_exchange,
 }
 
-/// Bytes that sent but not yet received messages may hold.
+/// Bytes that the messages of a core may hold until they are received.
 const MAX_IN_FLIGHT: usize = 1 << 30;
 
-fn groups(all: &[Vec<i64>]) -> Vec<Vec<u32>> {
-    all.iter().map(|g| g.iter().filter_map(|r| u32::try_from(*r).ok()).collect()).collect()
-}
-
-fn absent(what: impl Into<String>, peer: u32) -> Error {
-    Error::new(Code::U002, what).received(format!("rank {peer}")).advice("a run has one core, which has no peers")
-}
-
-/// CollectiveCompute (48): input i is paired with output i.
+/// CollectiveCompute (48).
 pub fn compute(cx: &mut Cx, own: &params::CollectiveCompute) -> Result<()> {
-    let (kind, op) = (own.kind, own.op);
-    if super::cores::collective(cx, own)? {
-        return Ok(());
+    match cx.m.mail.take(cx.payload)? {
+        Received::Alone(Alone::Outside) | Received::Passed => Ok(()),
+        Received::Alone(Alone::StandIn(n)) => stand_in(cx, own.op, n),
+        Received::Inputs(sent) => exchange(cx, &sent),
+        Received::Group(gathered, position) => group(cx, own, &gathered, position),
+        Received::Message(_) => Err(Error::new(Code::B001, "a collective received a message")),
     }
-    let rank = cx.m.settings.core;
-    let all = groups(own.replica_groups.as_deref().unwrap_or_default());
-    // No group means that every rank takes part; a rank outside all groups does not (`opcodes.md` 10).
-    let group = match all.iter().find(|g| g.contains(&rank)) {
-        Some(g) => g.clone(),
-        None if all.iter().all(Vec::is_empty) => vec![rank],
-        None => return Ok(()),
-    };
-    if cx.n_ins() != cx.n_outs() {
-        return Err(Error::new(Code::J009, "a collective pairs every input with an output").received(format!(
-            "{} inputs, {} outputs",
-            cx.n_ins(),
-            cx.n_outs()
-        )));
-    }
-    if !receives(own, rank, &group)? {
-        return Ok(());
-    }
-    for k in 0..cx.n_ins() {
-        one(cx, kind, op, &group, k)?;
-    }
-    Ok(())
 }
 
-/// Whether this rank receives anything, and from itself; any other sender is missing.
-fn receives(own: &params::CollectiveCompute, rank: u32, group: &[u32]) -> Result<bool> {
-    let source = match own.kind {
-        CollectiveKind::Permute => {
-            let pairs: Vec<(u32, u32)> = groups(own.src_target_pairs.as_deref().unwrap_or_default())
-                .iter()
-                .filter_map(|p| match p.as_slice() {
-                    [a, b] => Some((*a, *b)),
-                    _ => None,
-                })
-                .collect();
-            if pairs.is_empty() {
-                return Ok(true);
-            }
-            match kernel::permute_source(&pairs, rank) {
-                None => return Ok(false),
-                Some(source) => source,
-            }
-        }
-        CollectiveKind::PermuteImplicit => kernel::ring_source(group, rank).unwrap_or(rank),
-        CollectiveKind::SendRecv | CollectiveKind::SendRecvCce => {
-            match own.recv_from_rank.iter().flatten().find(|r| **r != i64::from(rank)) {
-                Some(other) => {
-                    return Err(absent("the sending rank is not part of the run", *other as u32)
-                        .received(format!("rank {other}"))
-                        .operand("recv_from_rank"));
-                }
-                None => rank,
-            }
-        }
-        _ => rank,
-    };
-    if source == rank { Ok(true) } else { Err(absent("the sending rank is not part of the run", source)) }
-}
-
-fn one(cx: &mut Cx, kind: CollectiveKind, op: AluOp, group: &[u32], k: usize) -> Result<()> {
-    use CollectiveKind::*;
-    let mut io = cx.open(&[Want::In(k), Want::Out(k)])?;
-    let (src, dst, profile) = (&io.ins.src(k)?, &mut io.outs.dst(k)?, io.profile);
-    let reduces = matches!(kind, AllReduce | ReduceScatter | SendRecvCce | PermuteReduceImplicit);
-    if group.len() <= 1 {
-        return if reduces {
-            kernel::all_reduce(op, std::slice::from_ref(src), dst, profile)
-        } else {
-            copy(src, dst, profile)
-        };
-    }
-    match (kind, op) {
-        // Equal replicas: their sum is N times one of them, their maximum and minimum are themselves.
-        (AllReduce, AluOp::Add) => kernel::scaled(group.len() as f32, src, dst, profile)?,
-        (AllReduce, _) => kernel::all_reduce(op, std::slice::from_ref(src), dst, profile)?,
-        // Kind 8 has no model of its own in the reference (`opcodes.md` 13).
-        (PermuteReduce, _) => return copy(src, dst, profile),
-        _ => {
-            return Err(Error::new(Code::U002, format!("{kind} over several ranks needs all of them in the run"))
-                .received(format!("a group of {} ranks", group.len()))
-                .operand("replica_groups"));
+/// What the documented simulator computes on a worker that sees only its own data: the sum of n equal replicas; their
+/// maximum and minimum are themselves.
+fn stand_in(cx: &mut Cx, op: AluOp, n: u32) -> Result<()> {
+    for k in 0..cx.n_outs() {
+        let mut io = cx.open(&[Want::In(k), Want::Out(k)])?;
+        let (src, dst, profile) = (&io.ins.src(k)?, &mut io.outs.dst(k)?, io.profile);
+        match op {
+            AluOp::Add => kernel::scaled(n as f32, src, dst, profile)?,
+            _ => kernel::all_reduce(op, std::slice::from_ref(src), dst, profile)?,
         }
     }
-    drop(io);
-    let message = format!("the other {} ranks are taken to hold the same data as this one", group.len() - 1);
+    let message = format!("the other {} ranks are taken to hold the same data as this one", n - 1);
     cx.m.findings.note(Diagnostic::note(Remark::CollectiveAlone, message).at(cx.payload));
     Ok(())
 }
 
-/// CollectiveSend (49): publishes a copy of its input for the peer.
-pub fn send(cx: &mut Cx, own: &params::CollectiveSend) -> Result<()> {
-    let to = own.peer_id;
-    if to >= cx.m.settings.cores && to != cx.m.settings.core {
-        return Err(absent("the receiving rank is not part of the run", to).operand("peer_id"));
-    }
-    let waiting: usize = cx.m.mail.messages.iter().map(|m| m.bytes.len()).sum();
-    let queued = waiting + cx.m.post.in_flight;
-    let io = cx.open(&[Want::In(0)])?;
-    let src = io.ins.src(0)?;
-    let size = src.dtype().size();
-    if queued.saturating_add(src.len() * size) > MAX_IN_FLIGHT {
-        return Err(Error::new(Code::S008, "messages of more than 1 GiB wait for their receiver").received(queued));
-    }
-    let bytes = src.to_dense();
-    let shape = [src.lanes() as u32, src.lane_len() as u32];
-    let pattern = Pattern::dense(src.dtype(), &shape)?;
-    drop(io);
-    let message = Message { from: cx.m.settings.core, pattern, bytes };
-    if to == cx.m.settings.core {
-        cx.m.mail.messages.push_back(message);
-    } else {
-        cx.m.post.send(to, Parcel::Message(Box::new(message)));
+/// Opens output `k` for writing.
+fn write(cx: &mut Cx, k: usize, f: impl FnOnce(&mut Dst, &birsim_kernels::Profile) -> Result<()>) -> Result<()> {
+    let mut io = cx.open(&[Want::Out(k)])?;
+    let (dst, profile) = (&mut io.outs.dst(k)?, io.profile);
+    f(dst, profile)
+}
+
+/// Every input of the sender becomes the output of the same number, by the cast rules of a copy.
+fn exchange(cx: &mut Cx, sent: &Contribution) -> Result<()> {
+    for k in 0..cx.n_outs() {
+        let (Some(extent), Some(bytes)) = (sent.ins.get(k), sent.inputs.get(k)) else {
+            return Err(Error::new(Code::B001, "an exchange lacks an input"));
+        };
+        let dense = extent.dense()?;
+        write(cx, k, |dst, profile| copy(&Src::new(bytes, &dense)?, dst, profile))
+            .map_err(|e| e.operand(format!("outs[{k}]")))?;
     }
     Ok(())
 }
 
-/// CollectiveRecv (50): the k-th receive from a peer takes the k-th message that peer sent.
-pub fn receive(cx: &mut Cx, own: &params::CollectiveRecv) -> Result<()> {
-    let from = own.peer_id;
-    if from >= cx.m.settings.cores && from != cx.m.settings.core {
-        return Err(absent("the sending rank is not part of the run", from).operand("peer_id"));
+fn group(cx: &mut Cx, own: &params::CollectiveCompute, g: &Gathered, me: usize) -> Result<()> {
+    use CollectiveKind::*;
+    let (kind, op, dim) = (g.group.kind, g.group.op, g.group.dim);
+    if kind == AllToAllV {
+        return all_to_all_v(cx, g, me);
     }
-    let at = cx.m.mail.messages.iter().position(|m| m.from == from);
-    let Some(message) = at.and_then(|k| cx.m.mail.messages.remove(k)) else {
-        return Err(Error::new(Code::S008, "nothing was sent to this rank")
-            .received(format!("rank {from}"))
-            .operand("peer_id"));
+    let names = &g.group.names;
+    let chosen: Vec<usize> = match kind {
+        SendRecvCce => listed(own, g)?,
+        Permute => {
+            let source = kernel::permute_source(&g.group.pairs, names[me]);
+            names.iter().enumerate().filter(|(_, n)| Some(**n) == source).map(|(k, _)| k).collect()
+        }
+        PermuteImplicit | PermuteReduceImplicit => vec![(me + names.len() - 1) % names.len()],
+        PermuteReduce => vec![me],
+        _ => (0..names.len()).collect(),
     };
-    let mut io = cx.open(&[Want::Out(0)])?;
-    copy(&Src::new(&message.bytes, &message.pattern)?, &mut io.outs.dst(0)?, io.profile)
-}
-
-/// GPSIMDSB2SB (33): exchanges with the partner core of a logical core.
-pub fn partner_exchange(cx: &mut Cx) -> Result<()> {
-    if super::cores::receive(cx)? {
+    // A rank that receives from no rank keeps the bytes of its outputs.
+    if chosen.is_empty() {
         return Ok(());
     }
-    Err(Error::new(Code::U002, "the exchange with the partner core needs a second core")
-        .advice("a run has one core; GPSIMDSB2SB is defined for two cores used as one"))
+    for k in 0..cx.n_outs() {
+        if let Some(bytes) = shared_result(cx, g, k)? {
+            write(cx, k, |dst, profile| {
+                let dense = dst.pattern().like_dense()?;
+                copy(&Src::new(bytes, &dense)?, dst, profile)
+            })?;
+            continue;
+        }
+        let inputs: &[usize] = if kind == PermuteReduceImplicit { &[2 * k, 2 * k + 1] } else { &[k] };
+        // Own shape for all: members agree on the number of elements.
+        let dense = g.members[me].ins[inputs[0]].dense()?;
+        let mut sources = Vec::with_capacity(chosen.len() * inputs.len());
+        for member in &chosen {
+            for input in inputs {
+                sources.push(Src::new(&g.members[*member].inputs[*input], &dense)?);
+            }
+        }
+        write(cx, k, |dst, profile| match kind {
+            AllReduce | SendRecvCce | PermuteReduceImplicit => kernel::all_reduce(op, &sources, dst, profile),
+            ReduceScatter => kernel::reduce_scatter(op, dim, &sources, me, dst, profile),
+            AllGather => kernel::all_gather(dim, &sources, dst, profile),
+            AllToAll => kernel::all_to_all(&sources, me, dst, profile),
+            _ => copy(&sources[0], dst, profile),
+        })?;
+    }
+    Ok(())
+}
+
+/// A result that all members have alike and that was computed once.
+fn shared_result<'a>(cx: &Cx, g: &'a Gathered, k: usize) -> Result<Option<&'a [u8]>> {
+    let Some(found) = g.folded.get(k) else { return Ok(None) };
+    let dtype = cx.out_dtype(k)?;
+    Ok(found.iter().find(|(d, _)| *d == dtype).map(|(_, bytes)| bytes.as_slice()))
+}
+
+/// Positions of the ranks in `recv_from_rank`, in that order.
+fn listed(own: &params::CollectiveCompute, g: &Gathered) -> Result<Vec<usize>> {
+    let position = |from: i64| {
+        let at = g.group.names.iter().position(|n| i64::from(*n) == from);
+        at.ok_or_else(|| {
+            Error::new(Code::S008, "recv_from_rank names a rank that is not in the group")
+                .received(format!("rank {from}, group {:?}", g.group.names))
+                .operand("recv_from_rank")
+        })
+    };
+    own.recv_from_rank.iter().flatten().copied().map(position).collect()
+}
+
+/// AllToAllV: data and metadata; a second output gets the received counts in row 2.
+fn all_to_all_v(cx: &mut Cx, g: &Gathered, me: usize) -> Result<()> {
+    let names = &g.group.names;
+    let n = names.len();
+    let mut tables = Vec::with_capacity(n);
+    for m in &g.members {
+        let dense = m.ins[1].dense()?;
+        tables.push(kernel::ChunkTable::new(&Src::new(&m.inputs[1], &dense)?, n)?);
+    }
+    let lens: Vec<usize> = g.members.iter().map(|m| m.ins[0].len()).collect();
+    let dense = g.members.iter().map(|m| m.ins[0].dense()).collect::<Result<Vec<Pattern>>>()?;
+    let mut data = Vec::with_capacity(n);
+    for (m, dense) in g.members.iter().zip(&dense) {
+        data.push(Src::new(&m.inputs[0], dense)?);
+    }
+    write(cx, 0, |dst, profile| {
+        let segments = kernel::received_chunks(&tables, names, &lens, me, dst.len())?;
+        kernel::route(&segments, &data, dst, profile)
+    })?;
+    if cx.n_outs() < 2 {
+        return Ok(());
+    }
+    let counts: Vec<u8> = tables.iter().flat_map(|t| (t.counts[me] as u32).to_le_bytes()).collect();
+    let row = Extent { dtype: birsim_kernels::Dtype::Uint32, lanes: 1, lane_len: n as u32 }.dense()?;
+    write(cx, 1, |dst, profile| {
+        if dst.len() < 3 * n || !dst.len().is_multiple_of(n) {
+            return Err(Error::new(Code::S002, format!("the metadata of AllToAllV has 3 or 4 rows of {n} elements"))
+                .received(format!("{} x {}", dst.lanes(), dst.lane_len()))
+                .operand("outs[1]"));
+        }
+        let segment = kernel::Segment { source: 0, from: 0, to: 2 * n, count: n };
+        kernel::route(&[segment], &[Src::new(&counts, &row)?], dst, profile)
+    })
+}
+
+/// CollectiveSend (49): publishes a copy of its input for the peer.
+pub fn send(cx: &mut Cx, own: &params::CollectiveSend) -> Result<()> {
+    let (to, _) = peer(cx, own.peer_id, "receiving")?;
+    let queued = cx.m.post.in_flight;
+    let limits = &cx.m.settings.limits;
+    let io = cx.open(&[Want::In(0)])?;
+    let src = io.ins.src(0)?;
+    let size = src.len() * src.dtype().size();
+    if queued.saturating_add(size) > MAX_IN_FLIGHT {
+        return Err(Error::new(Code::S008, "messages of more than 1 GiB wait for their receivers")
+            .received(format!("{} bytes", queued.saturating_add(size))));
+    }
+    limits.take(size as u64)?;
+    let message = Message { extent: Extent::of(src.pattern()), bytes: src.to_dense() };
+    drop(io);
+    cx.m.post.send(to, Parcel::Message(Box::new(message)));
+    Ok(())
+}
+
+/// CollectiveRecv (50): the k-th receive from a peer takes the k-th message that peer sent.
+pub fn receive(cx: &mut Cx, _: &params::CollectiveRecv) -> Result<()> {
+    let Received::Message(message) = cx.m.mail.take(cx.payload)? else {
+        return Err(Error::new(Code::B001, "a receive got no message"));
+    };
+    let dense = message.extent.dense()?;
+    write(cx, 0, |dst, profile| copy(&Src::new(&message.bytes, &dense)?, dst, profile))
+}
+
+/// GPSIMDSB2SB (33): exchanges with the partner core of a rank of two.
+pub fn partner_exchange(cx: &mut Cx) -> Result<()> {
+    match cx.m.mail.take(cx.payload)? {
+        Received::Inputs(sent) => exchange(cx, &sent),
+        _ => Err(Error::new(Code::B001, "an exchange received nothing")),
+    }
 }
 
 /// GetGlobalRankId (11).
 pub fn global_rank(cx: &mut Cx, own: &params::GetGlobalRankId) -> Result<()> {
-    let (rank, world) = (cx.m.settings.core, own.world_size);
+    let (rank, world) = (cx.m.settings.seat.rank, own.world_size);
     if rank >= world.max(1) {
         return Err(Error::new(Code::S008, "the rank is not below world_size")
             .received(format!("rank {rank} of {world}"))
@@ -195,9 +226,17 @@ pub fn global_rank(cx: &mut Cx, own: &params::GetGlobalRankId) -> Result<()> {
 
 /// GetCurProcessingRankID (66): own rank at iteration 0, then its predecessors in the ring.
 pub fn processing_rank(cx: &mut Cx, own: &params::GetCurProcessingRankID) -> Result<()> {
-    let rank = cx.m.settings.core;
-    let all = groups(&own.replica_groups);
-    let group = all.iter().find(|g| g.contains(&rank));
+    let rank = cx.m.settings.seat.rank;
+    let all = lists(Some(&own.replica_groups));
+    let everyone: Vec<u32>;
+    let group = match all.iter().find(|g| g.contains(&rank)) {
+        Some(group) => Some(group),
+        None if all.iter().all(Vec::is_empty) => {
+            everyone = (0..cx.m.settings.seat.ranks.max(rank + 1)).collect();
+            Some(&everyone)
+        }
+        None => None,
+    };
     let found = group.and_then(|g| kernel::ring_rank(g, rank, u64::from(own.iter_id))).ok_or_else(|| {
         Error::new(Code::S008, "this rank is in no replica group")
             .received(format!("rank {rank}"))

@@ -20,9 +20,10 @@ bind! {
     IndirectSaveAccumulate(own) => save_accumulate,
 }
 
-/// A log of the places that indices choose, when the run is observed.
+/// A log of the places that indices choose, when the run is observed or other cores see what is written.
 fn log(cx: &Cx) -> Option<Log> {
-    cx.m.watch.is_some().then(Log::default)
+    let seen = |k: usize| cx.out_arena(k).is_ok_and(|arena| cx.m.written[arena].0.is_some());
+    (cx.m.watch.is_some() || (0..cx.n_outs()).any(seen)).then(Log::default)
 }
 
 /// Hands the log of operand `k`, counted over ins, outs, indirection_ins, to the observers. `address` is the table's.
@@ -31,10 +32,21 @@ fn reached(cx: &mut Cx, k: usize, address: i64, log: Option<Log>) -> Result<()> 
     let (start, _) = cx.m.places[location as usize].0.extent();
     // A table that was copied first is addressed from its own first byte.
     let shift = address - (cx.m.program.locations[location as usize].addr as i64 - start as i64);
-    cx.m.scratch.indexed.extend(log.into_inner().into_iter().map(|(byte, n)| {
+    let chosen = log.into_inner().into_iter().map(|(byte, n)| {
         let lo = (byte + shift).max(0) as usize;
         Indexed { operand: k, lo, hi: lo + n }
-    }));
+    });
+    let arena = cx.m.places[location as usize].0.arena as usize;
+    let is_output = (cx.n_ins()..cx.n_ins() + cx.n_outs()).contains(&k);
+    if let Some(marks) = cx.m.written[arena].0.as_mut().filter(|_| is_output) {
+        let chosen: Vec<Indexed> = chosen.collect();
+        chosen.iter().for_each(|i| marks.set_run(i.lo, i.hi));
+        if cx.m.watch.is_some() {
+            cx.m.scratch.indexed.extend(chosen);
+        }
+    } else if cx.m.watch.is_some() {
+        cx.m.scratch.indexed.extend(chosen);
+    }
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! What a running instruction may touch.
 
 use super::Watch;
-use crate::memory::ArenaMem;
+use crate::memory::{ArenaMem, WrittenMarks};
 use crate::world::*;
 
 /// Everything a running instruction may touch: slices of the world's components.
@@ -16,6 +16,8 @@ pub struct Machine<'w> {
     pub inits: &'w mut [InitShadow],
     /// Accumulate shadows.
     pub accums: &'w mut [AccumShadow],
+    /// Bytes written in this round, of arenas that other cores see.
+    pub written: &'w mut [WrittenMarks],
     /// Placements of the locations.
     pub places: &'w [Placement],
     /// What happened to the locations.

@@ -253,7 +253,7 @@ impl<'m, 'w> Cx<'m, 'w> {
     }
 
     fn scalars(&self) -> Scalars<'_> {
-        Scalars { registers: self.m.registers, induction: self.m.induction, core: self.m.settings.core }
+        Scalars { registers: self.m.registers, induction: self.m.induction, seat: self.m.settings.seat }
     }
 }
 

@@ -434,6 +434,9 @@ impl Cx<'_, '_> {
             if let Some(shadow) = &mut self.m.inits[arena].0 {
                 shadow.set(pattern, true);
             }
+            if let Some(marks) = &mut self.m.written[arena].0 {
+                marks.set(pattern)?;
+            }
         }
         Ok(Ready::Dst { k, arena, whole: kept, pattern: kept, address: 0 })
     }

@@ -2,7 +2,7 @@
 
 use super::block::{LocationId, LocationSpec};
 use crate::ir::MemoryType;
-use crate::memory::{ArenaMem, LocationInfo, PlaceRules, Shadow};
+use crate::memory::{ArenaMem, LocationInfo, PlaceRules, Shadow, WrittenMarks};
 use crate::target::PSUM_BANK_BYTES;
 use crate::world::*;
 use crate::{Code, Error, Result};
@@ -165,6 +165,7 @@ pub(super) fn declare(world: &mut World, known: &mut Known, id: LocationId, spec
         ArenaMem::new(bytes as u64)?.filled_with(fill),
         InitShadow(track.then(|| Shadow::new(bytes))),
         AccumShadow((spec.memory == MemoryType::Psum).then(|| Shadow::new(bytes))),
+        WrittenMarks::default(),
     );
     let at = slot as usize;
     let mut program = world.resource_mut::<Program>();

@@ -34,6 +34,10 @@ pub struct Builder {
     pub(super) seed: Option<u64>,
     pub(super) core: u32,
     pub(super) cores: Option<u32>,
+    pub(super) seat: Option<Seat>,
+    pub(super) lnc: Option<u32>,
+    pub(super) ranks: Option<u32>,
+    pub(super) stand_in: bool,
     pub(super) strict: bool,
     pub(super) unsupported_is_error: bool,
     pub(super) print_all: bool,
@@ -48,7 +52,7 @@ pub struct Builder {
 
 impl Builder {
     /// The profile, with what strict mode changes in it (rulings D1 and D21).
-    pub(super) fn rules(&self) -> Profile {
+    pub(crate) fn rules(&self) -> Profile {
         let mut profile = self.profile;
         if self.strict {
             profile.pattern_dtype = PatternDtype::Refuse;
@@ -186,6 +190,54 @@ impl Builder {
     pub fn of_cores(mut self, n: u32) -> Self {
         self.cores = Some(n);
         self
+    }
+
+    /// Cores of a rank: several modules are the cores of one rank after the other.
+    #[must_use]
+    pub fn lnc(mut self, cores: u32) -> Self {
+        self.lnc = Some(cores);
+        self
+    }
+
+    /// Ranks that run the modules given, which are those of one rank.
+    #[must_use]
+    pub fn ranks(mut self, n: u32) -> Self {
+        self.ranks = Some(n);
+        self
+    }
+
+    /// An AllReduce without its peers takes them to hold the same data, as the documented simulator does in one of
+    /// several processes.
+    #[must_use]
+    pub fn multi_worker_reference(mut self, on: bool) -> Self {
+        self.stand_in = on;
+        self
+    }
+
+    /// Absent ranks are stood in for.
+    pub(crate) fn stands_in(&self) -> bool {
+        self.stand_in
+    }
+
+    /// Cores of a rank and ranks, as asked for.
+    pub(crate) fn shape(&self) -> (Option<u32>, Option<u32>) {
+        (self.lnc, self.ranks)
+    }
+
+    /// The same for the core of this seat.
+    pub(crate) fn seated(mut self, seat: Seat) -> Self {
+        self.seat = Some(seat);
+        self
+    }
+
+    /// Where the core sits.
+    pub(super) fn place(&self) -> Seat {
+        self.seat.unwrap_or_else(|| Seat::plain(self.core, self.cores.unwrap_or(1)))
+    }
+
+    /// Every executed instruction is reported.
+    pub(crate) fn traces(&self) -> bool {
+        self.trace.is_some()
     }
 
     /// The thread pool of a run.

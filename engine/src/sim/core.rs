@@ -73,8 +73,8 @@ impl Core {
             limits: options.limits.clone(),
             stop: options.limits.stop(),
             seed: options.seed.unwrap_or(42),
-            core: options.core,
-            cores: options.cores.unwrap_or(1),
+            seat: options.place(),
+            stand_in: options.stand_in,
             target,
             unsupported_is_error: options.unsupported_is_error,
             print_all: options.print_all,
@@ -179,7 +179,7 @@ impl Core {
         if pc.finished {
             return Ok(Progress::Finished);
         }
-        let blocked = (pc.stuck || pc.meeting.is_some()) && self.world.resource::<IssueList>().rows.is_empty();
+        let blocked = (pc.stuck || !pc.meetings.is_empty()) && self.world.resource::<IssueList>().rows.is_empty();
         Ok(if blocked { Progress::Blocked } else { Progress::Ran })
     }
 
@@ -273,11 +273,18 @@ impl Core {
     /// Function, block, instruction and source of a remark.
     pub fn place_of(&self, d: &Diagnostic) -> Place {
         let row = d.row.map(|row| self.world.resource::<Program>().locate(Error::new(Code::B001, ""), row));
-        match (&d.place, row) {
+        let seat = self.world.resource::<Settings>().seat;
+        let place = match (&d.place, row) {
             (Some(place), _) => (**place).clone(),
             (None, Some(e)) => e.place().clone(),
             (None, None) => Place::default(),
-        }
+        };
+        Place { rank: place.rank.or(seat.rank_field()), core: place.core.or(seat.core_field()), ..place }
+    }
+
+    /// The core as messages name it.
+    pub fn label(&self) -> String {
+        self.world.resource::<Settings>().seat.name()
     }
 
     /// Physical memory is in use.

@@ -2,7 +2,7 @@
 
 use super::core::Core;
 use crate::ir::{MemoryType, TensorKind};
-use crate::memory::{ArenaMem, LocationInfo, Shadow};
+use crate::memory::{ArenaMem, LocationInfo, Marks, Shadow, WrittenMarks};
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
@@ -107,6 +107,73 @@ impl Core {
         Ok(())
     }
 
+    /// From now on, writes to the location's memory are noted for other cores.
+    pub(crate) fn note_writes(&mut self, location: usize) -> Result<()> {
+        let entity = self.arena_entity(&self.place(location)?)?;
+        let mut marks = self.world.get_mut::<WrittenMarks>(entity).ok_or_else(Self::broken)?;
+        marks.0.get_or_insert_default();
+        Ok(())
+    }
+
+    /// Runs of the location's bytes that were written since the marks were cleared.
+    pub(crate) fn written_runs(&self, location: usize) -> Result<Vec<(usize, usize)>> {
+        let place = self.place(location)?;
+        let marks = self.world.get::<WrittenMarks>(self.arena_entity(&place)?).and_then(|m| m.0.as_ref());
+        let Some(marks) = marks.filter(|m| !m.is_empty()) else { return Ok(Vec::new()) };
+        let (mut out, mut before) = (Vec::new(), 0);
+        for (lo, hi) in place.runs() {
+            out.extend(marks.runs(lo, hi).into_iter().map(|(a, b)| (before + a - lo, before + b - lo)));
+            before += hi - lo;
+        }
+        Ok(out)
+    }
+
+    /// Forgets which bytes of the location's memory were written.
+    pub(crate) fn clear_marks(&mut self, location: usize) -> Result<()> {
+        let entity = self.arena_entity(&self.place(location)?)?;
+        if let Some(mut marks) = self.world.get_mut::<WrittenMarks>(entity)
+            && marks.0.as_ref().is_some_and(|m| !m.is_empty())
+        {
+            marks.0 = Some(Marks::default());
+        }
+        Ok(())
+    }
+
+    /// Bytes of a location from `offset` on.
+    pub(crate) fn read_at(&self, location: usize, offset: usize, out: &mut [u8]) -> Result<()> {
+        let place = self.place(location)?;
+        let mem = self.arena(&place)?;
+        each_piece(&place, offset, out.len(), |at, range| mem.read(at, &mut out[range]));
+        Ok(())
+    }
+
+    /// Writes bytes of a location from `offset` on, as another core did: marks nothing as written by this one.
+    pub(crate) fn write_at(&mut self, location: usize, offset: usize, bytes: &[u8]) -> Result<()> {
+        let place = self.place(location)?;
+        let entity = self.arena_entity(&place)?;
+        let limits = self.world.resource::<Settings>().limits.clone();
+        let mut mem = self.world.get_mut::<ArenaMem>(entity).ok_or_else(Self::broken)?;
+        let mut fresh = 0;
+        let mut written = Ok(());
+        each_piece(&place, offset, bytes.len(), |at, range| {
+            if written.is_ok() {
+                written = mem.write(at, &bytes[range], &mut |n| {
+                    limits.take(n)?;
+                    fresh += n;
+                    Ok(())
+                });
+            }
+        });
+        self.world.resource_mut::<Stats>().touched += fresh;
+        written?;
+        if let Some(mut shadow) = self.world.get_mut::<InitShadow>(entity)
+            && let Some(shadow) = &mut shadow.0
+        {
+            each_piece(&place, offset, bytes.len(), |at, range| shadow.set_run(at, at + range.len(), true));
+        }
+        Ok(())
+    }
+
     /// The first `n` bytes of a location; never-written ones hold the fill.
     pub(crate) fn read(&self, location: usize, n: usize) -> Result<Vec<u8>> {
         let place = self.place(location)?;
@@ -192,6 +259,18 @@ impl Core {
         stats.touched = stats.touched.saturating_sub(freed);
         self.world.resource::<Settings>().limits.give_back(freed);
         Ok(())
+    }
+}
+
+/// Calls `f(arena byte, range of the piece)` for the gap-free pieces of a location's bytes.
+fn each_piece(place: &LocationInfo, offset: usize, n: usize, mut f: impl FnMut(usize, std::ops::Range<usize>)) {
+    let mut done = 0;
+    while done < n {
+        let byte = (offset + done) as u64;
+        let left = if place.is_linear() { n } else { (place.row_bytes - byte % place.row_bytes.max(1)) as usize };
+        let len = left.min(n - done);
+        f(place.arena_byte(byte) as usize, done..done + len);
+        done += len;
     }
 }
 

@@ -37,7 +37,7 @@ impl SyncBank<'_, '_> {
             events: bits,
             event_touched: set,
             post: &mut self.post,
-            core: self.settings.core,
+            seat: self.settings.seat,
         })
     }
 }

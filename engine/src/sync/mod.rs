@@ -7,7 +7,7 @@ mod producers;
 pub(crate) use bank::SyncBank;
 
 use crate::ir::{SyncKind, UpdateMode};
-use crate::world::{EventBit, EventTouched, Parcel, Peak, Post, Program, SemValue, SyncSet, Touched, Update};
+use crate::world::{EventBit, EventTouched, Parcel, Peak, Post, Program, Seat, SemValue, SyncSet, Touched, Update};
 use crate::{Code, Error, Result};
 
 /// Both banks, as slices of components.
@@ -24,8 +24,8 @@ pub struct Banks<'a> {
     pub event_touched: &'a mut [EventTouched],
     /// Updates for other cores.
     pub post: &'a mut Post,
-    /// Id of this core.
-    pub core: u32,
+    /// Where this core sits.
+    pub seat: Seat,
 }
 
 impl Banks<'_> {
@@ -42,7 +42,13 @@ impl Banks<'_> {
     fn publish_list(&mut self, list: &[Update]) -> Result<()> {
         for u in list {
             match u.target_core {
-                Some(core) if core != self.core => self.post.send(core, Parcel::Update(*u)),
+                Some(core) if core != self.seat.core => match self.seat.of_core_named(core) {
+                    Some(id) => self.post.send(id, Parcel::Update(*u)),
+                    None => {
+                        return Err(Error::new(Code::S005, "a semaphore update names a core that does not exist")
+                            .received(format!("core {core} of {}", self.seat.cores)));
+                    }
+                },
                 _ => self.apply(u)?,
             }
         }

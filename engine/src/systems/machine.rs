@@ -2,14 +2,14 @@
 
 use crate::check::Hooks;
 use crate::exec::{Machine, Watch};
-use crate::memory::ArenaMem;
+use crate::memory::{ArenaMem, WrittenMarks};
 use crate::world::columns::{column, slice, table};
 use crate::world::*;
 use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
 
 type EngineState = (&'static mut RegisterFile, &'static mut Accumulators, &'static mut EngineRng);
-type ArenaState = (&'static mut ArenaMem, &'static mut InitShadow, &'static mut AccumShadow);
+type ArenaState = (&'static mut ArenaMem, &'static mut InitShadow, &'static mut AccumShadow, &'static mut WrittenMarks);
 
 /// Queries and resources that a [`Machine`] borrows.
 #[derive(SystemParam)]
@@ -39,9 +39,15 @@ impl MachineParam<'_, '_> {
         let mut arenas = table!(self.arenas);
         let mut locations = table!(self.locations);
         let (mut registers, mut accumulators, mut rngs) = table!(self.engines)?;
-        let (mem, inits, accums): (&mut [ArenaMem], &mut [InitShadow], &mut [AccumShadow]) = match &mut arenas {
-            Some((a, i, s)) => (a.bypass_change_detection(), i.bypass_change_detection(), s.bypass_change_detection()),
-            None => (&mut [], &mut [], &mut []),
+        type Arenas<'a> = (&'a mut [ArenaMem], &'a mut [InitShadow], &'a mut [AccumShadow], &'a mut [WrittenMarks]);
+        let (mem, inits, accums, written): Arenas = match &mut arenas {
+            Some((a, i, s, w)) => (
+                a.bypass_change_detection(),
+                i.bypass_change_detection(),
+                s.bypass_change_detection(),
+                w.bypass_change_detection(),
+            ),
+            None => (&mut [], &mut [], &mut [], &mut []),
         };
         let (places, states): (&[Placement], &mut [LocationState]) = match &mut locations {
             Some((p, s)) => (p, s.bypass_change_detection()),
@@ -54,6 +60,7 @@ impl MachineParam<'_, '_> {
             arenas: mem,
             inits,
             accums,
+            written,
             places,
             states,
             registers: registers.bypass_change_detection(),

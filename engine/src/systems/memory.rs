@@ -2,7 +2,7 @@
 
 use super::dispatch::{Call, Calls};
 use super::machine::MachineParam;
-use crate::exec::{Cx, Machine, Want};
+use crate::exec::{Cx, Machine};
 use crate::ir::table::RouteClass;
 use crate::world::*;
 use crate::{Code, Error, Result};
@@ -42,28 +42,12 @@ fn execute_all<const OBSERVED: bool>(m: &mut Machine, calls: &mut Vec<Call>) -> 
     done
 }
 
-/// Reads the dense bytes of an instruction's inputs before it executes: what it sends to other cores.
-pub(crate) fn read_inputs(In(row): In<u32>, mut machine: MachineParam) -> Result<Vec<Vec<u8>>> {
-    machine
-        .with(|m| {
-            let program = m.program;
-            let mut cx = Cx::new(m, row).map_err(|e| program.locate(e, row))?;
-            (0..cx.n_ins())
-                .map(|k| {
-                    let read = cx.open(&[Want::In(k)]).and_then(|io| Ok(io.ins.src(k)?.to_dense()));
-                    read.map_err(|e| program.locate(e, row))
-                })
-                .collect()
-        })
-        .unwrap_or_else(|| Err(Error::new(Code::B001, "the core has no engines")))
-}
-
 /// Executes one row, unless a predicate says no.
 fn execute_one<const OBSERVED: bool>(m: &mut Machine, row: u32, execute: crate::exec::Execute) -> Result<()> {
     let inst = &m.program.insts[row as usize];
     check_engine(m.program, inst)?;
     if !inst.predicates.is_empty() {
-        let env = Scalars { registers: m.registers, induction: m.induction, core: m.settings.core };
+        let env = Scalars { registers: m.registers, induction: m.induction, seat: m.settings.seat };
         if !predicates_hold(&inst.predicates, &env)? {
             if OBSERVED {
                 m.passed(row);

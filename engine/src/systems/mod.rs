@@ -2,6 +2,7 @@
 
 mod dispatch;
 mod machine;
+mod meetings;
 mod memory;
 mod select;
 mod update;
@@ -12,7 +13,7 @@ use bevy_ecs::schedule::SingleThreadedExecutor;
 
 pub use dispatch::{Call, Calls};
 pub(crate) use machine::MachineParam;
-pub(crate) use memory::read_inputs;
+pub(crate) use meetings::{Standing, contribution, meeting, standing};
 
 /// The five stages; systems that a kind of run adds are ordered after them.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]

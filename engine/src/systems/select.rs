@@ -19,6 +19,7 @@ pub(super) fn select(
     rows: Query<&SyncSet>,
     mut engines: Query<(&mut Cursor, &mut Status)>,
     registers: Query<&RegisterFile>,
+    axes: Query<&Induction>,
     semaphores: Query<&SemValue>,
     events: Query<&EventBit>,
 ) {
@@ -26,7 +27,7 @@ pub(super) fn select(
     issue.rows.clear();
     pc.join_issued = false;
     pc.stuck = false;
-    pc.meeting = None;
+    pc.meetings.clear();
     if findings.fault.is_some() || pc.finished || pc.idle_body {
         return;
     }
@@ -36,15 +37,17 @@ pub(super) fn select(
     let syncs = slice!(rows);
     let Some((mut cursors, mut status)) = table!(engines) else { return };
     let plan = &program.blocks[pc.block as usize];
+    let pc = &mut *pc;
     let mut poll = Poll {
         program: &program,
         syncs,
         registers: slice!(registers),
         events: slice!(events),
         by_sync: plan.by_sync,
-        meets: settings.cores > 1,
-        granted: pc.granted,
-        meeting: None,
+        induction: slice!(axes),
+        seat: settings.seat,
+        granted: &mut pc.granted,
+        meetings: &mut pc.meetings,
         issue,
         cursors: &mut cursors.bypass_change_detection()[..QUEUES],
         status: &mut status.bypass_change_detection()[..QUEUES],
@@ -54,26 +57,24 @@ pub(super) fn select(
         IssueOrder::Reference => poll.one_in_turn(),
         IssueOrder::Seeded(_) => poll.one_at_random(),
     };
-    pc.granted = poll.granted;
     if started {
+        poll.meetings.clear();
         return;
     }
-    pc.meeting = poll.meeting;
     let finished = poll.cursors.iter().all(|c| c.next >= c.end);
     if !finished {
-        if !poll.rendezvous() && pc.meeting.is_none() {
-            pc.stuck = true;
+        match poll.rendezvous() {
+            true => poll.meetings.clear(),
+            false => pc.stuck = poll.meetings.is_empty(),
         }
         return;
     }
     let segment = &program.segments[(plan.first_segment + pc.segment) as usize];
     if let Some(join) = segment.join {
         match poll.blocked(join) {
-            None if poll.must_meet(join) => pc.meeting = Some(join),
+            None if poll.must_meet(join) => poll.meetings.push(join),
             None => {
-                if pc.granted == Some(join) {
-                    pc.granted = None;
-                }
+                poll.granted.retain(|row| *row != join);
                 poll.issue.rows.push(join);
                 pc.join_issued = true;
             }
@@ -91,10 +92,10 @@ struct Poll<'a> {
     registers: &'a [RegisterFile],
     events: &'a [EventBit],
     by_sync: bool,
-    /// Other cores run beside this one.
-    meets: bool,
-    granted: Option<u32>,
-    meeting: Option<u32>,
+    induction: &'a [Induction],
+    seat: Seat,
+    granted: &'a mut Vec<u32>,
+    meetings: &'a mut Vec<u32>,
     issue: &'a mut IssueList,
     cursors: &'a mut [Cursor],
     status: &'a mut [Status],
@@ -147,22 +148,32 @@ impl Poll<'_> {
             self.status[e] = Status::Joining;
             return None;
         }
-        if self.must_meet(row) {
-            self.status[e] = Status::Joining;
-            self.meeting = Some(row);
-            return None;
-        }
-        if self.granted == Some(row) {
-            self.granted = None;
+        if s.meets {
+            // Whether its predicates hold is seen when everything issued before has executed.
+            if s.predicated && !self.issue.rows.is_empty() {
+                return None;
+            }
+            if self.must_meet(row) {
+                self.status[e] = Status::Meeting;
+                if !self.meetings.contains(&row) {
+                    self.meetings.push(row);
+                }
+                return None;
+            }
+            self.granted.retain(|granted| *granted != row);
         }
         self.issue_head(e);
         Some(s.ends_window)
     }
 
-    /// The row waits for another core and was not let through yet.
-    #[inline]
+    /// The row waits for other cores and was not let through yet.
     fn must_meet(&self, row: u32) -> bool {
-        self.meets && self.granted != Some(row) && self.syncs[row as usize].meets
+        if !self.syncs[row as usize].meets || self.granted.contains(&row) {
+            return false;
+        }
+        let env = Scalars { registers: self.registers, induction: self.induction, seat: self.seat };
+        // A predicate that cannot be evaluated is a fault of the execution.
+        predicates_hold(&self.program.insts[row as usize].predicates, &env).unwrap_or(false)
     }
 
     #[inline]

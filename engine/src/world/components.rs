@@ -23,8 +23,10 @@ pub struct SyncSet {
     pub slow_wait: bool,
     /// Runs when every engine with work has come to one like it.
     pub joins_alone: bool,
-    /// Is a rendezvous when several cores run.
+    /// Meets other cores.
     pub meets: bool,
+    /// Runs only when its predicates hold.
+    pub predicated: bool,
 }
 
 /// Operands of an instruction in the program's table.
@@ -63,6 +65,8 @@ pub enum Status {
     Waiting(u32),
     /// Its head waits for the other engines at a barrier or exit.
     Joining,
+    /// Its head waits for other cores.
+    Meeting,
     /// Nothing left in this segment.
     Finished,
 }

@@ -75,10 +75,12 @@ pub struct ProgramCounter {
     pub join_issued: bool,
     /// Nothing could be issued and the segment is not finished.
     pub stuck: bool,
-    /// Row whose engine waits for another core.
-    pub meeting: Option<u32>,
-    /// Row that the other cores let through.
-    pub granted: Option<u32>,
+    /// Rows whose engines wait for other cores.
+    pub meetings: Vec<u32>,
+    /// Rows that were let through and have not run yet.
+    pub granted: Vec<u32>,
+    /// Rows of the current segment that were let through since it began.
+    pub met: Vec<u32>,
     /// A loop with an empty body makes one trip per tick.
     pub idle_body: bool,
     /// The entry function's blocks ran out or the run was ended.

@@ -34,6 +34,8 @@ pub trait Env {
     fn register(&self, reg: RegRef) -> Result<i64>;
     /// Core id.
     fn core(&self) -> i64;
+    /// Rank.
+    fn rank(&self) -> i64;
 }
 
 fn overflow() -> Error {
@@ -77,7 +79,7 @@ impl Ex {
             }
             Ex::Div(p) => floor(p.0.eval(env)?, p.1.eval(env)?)?.0,
             Ex::Mod(p) => floor(p.0.eval(env)?, p.1.eval(env)?)?.1,
-            Ex::Rank => env.core(),
+            Ex::Rank => env.rank(),
             Ex::Indirect(arg) => {
                 return Err(Error::new(Code::U002, "an index-tensor term is used where a scalar is needed")
                     .received(format!("IndirectArgId {arg}")));
@@ -108,6 +110,9 @@ mod tests {
             Ok(7)
         }
         fn core(&self) -> i64 {
+            1
+        }
+        fn rank(&self) -> i64 {
             1
         }
     }

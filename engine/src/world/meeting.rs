@@ -1,18 +1,27 @@
-//! The rendezvous of several cores, as one core sees it.
+//! The meetings of several cores: what one core brings to one, and what it takes from it.
 
-use crate::ir::{CollectiveKind, Opcode, Trait};
+use super::Message;
+use crate::ir::{CollectiveDimension, CollectiveKind, Opcode, Trait};
+use birsim_kernels::access::Pattern;
+use birsim_kernels::alu::AluOp;
+use birsim_kernels::{Dtype, Result};
+use std::sync::Arc;
 
-/// A rendezvous as one side sees it.
+/// A meeting as one of its members sees it. Cores are numbers of the run, unless they are called names.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Meeting {
-    /// CoreBarrier: an identifier and the cores that take part; none listed means all.
+    /// The core takes no part, or the rule of a run without its peers: what the instruction gets is known at once.
+    None(Alone),
+    /// CoreBarrier.
     Barrier {
         /// Barrier id.
         id: i64,
-        /// Cores.
-        cores: Vec<u32>,
+        /// Members, sorted.
+        members: Arc<[u32]>,
+        /// How the program names them; nothing means all.
+        names: Arc<[u32]>,
     },
-    /// Exchange with neighbours: sends to one core, receives from another.
+    /// SendRecv with two neighbours: sends to one core, receives from another.
     Exchange {
         /// Receiver of this core's data.
         to: u32,
@@ -20,34 +29,75 @@ pub enum Meeting {
         from: u32,
         /// Pipe.
         pipe: i64,
+        /// How the program names the two.
+        names: [u32; 2],
+    },
+    /// GPSIMDSB2SB with the partner core.
+    Swap {
+        /// The partner.
+        other: u32,
+        /// Its core number.
+        name: u32,
     },
     /// CollectiveRecv: a message of another core.
     Message {
         /// Sender.
         from: u32,
-        /// It has arrived.
-        arrived: bool,
+        /// Its rank.
+        name: u32,
     },
-    /// Collective over a group of cores; none listed means all.
-    Group {
-        /// Kind.
-        kind: CollectiveKind,
-        /// Ranks of the group, in rank order.
-        ranks: Vec<u32>,
-    },
+    /// Collective over a group.
+    Group(Arc<Group>),
+}
+
+/// What an instruction gets that meets nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alone {
+    /// Nothing: its outputs keep their bytes.
+    Outside,
+    /// This many ranks are taken to hold the same data.
+    StandIn(u32),
+}
+
+/// A collective over a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Kind.
+    pub kind: CollectiveKind,
+    /// Reduction.
+    pub op: AluOp,
+    /// Dimension that is joined or split.
+    pub dim: CollectiveDimension,
+    /// Members, in group order.
+    pub members: Arc<[u32]>,
+    /// How the program names them, in group order.
+    pub names: Arc<[u32]>,
+    /// (source, target) of a Permute, by name.
+    pub pairs: Vec<(u32, u32)>,
+    /// Stream.
+    pub stream: i64,
+    /// Channel.
+    pub channel: i64,
+    /// Names are cores of one rank.
+    pub local: bool,
 }
 
 impl Meeting {
     /// Text for the deadlock report.
     pub fn describe(&self) -> String {
         match self {
-            Meeting::Barrier { id, cores } if cores.is_empty() => format!("barrier {id} of all cores"),
-            Meeting::Barrier { id, cores } => format!("barrier {id} of cores {cores:?}"),
-            Meeting::Exchange { to, from, pipe } => {
+            Meeting::None(_) => "nobody".into(),
+            Meeting::Barrier { id, names, .. } if names.is_empty() => format!("barrier {id} of all cores"),
+            Meeting::Barrier { id, names, .. } => format!("barrier {id} of cores {names:?}"),
+            Meeting::Exchange { pipe, names: [to, from], .. } => {
                 format!("an exchange on pipe {pipe}: sends to core {to}, receives from core {from}")
             }
-            Meeting::Message { from, .. } => format!("a message of core {from}"),
-            Meeting::Group { kind, ranks } => format!("{kind} of ranks {ranks:?}"),
+            Meeting::Swap { name, .. } => format!("an exchange with the partner core {name}"),
+            Meeting::Message { name, .. } => format!("a message of rank {name}"),
+            Meeting::Group(g) => {
+                let what = if g.local { "cores" } else { "ranks" };
+                format!("{} of {what} {:?}", g.kind, g.names)
+            }
         }
     }
 }
@@ -57,13 +107,72 @@ pub fn is_meeting(op: Opcode) -> bool {
     op.is(Trait::Meets)
 }
 
-/// Ranks of the group that holds `core`; groups come as written, none means all cores.
-pub fn group_of(groups: Option<&[Vec<i64>]>, core: u32, cores: u32) -> Vec<u32> {
-    let Some(groups) = groups else { return (0..cores).collect() };
-    let has = |g: &&Vec<i64>| g.contains(&i64::from(core));
-    match groups.iter().find(has) {
-        Some(g) => g.iter().filter_map(|r| u32::try_from(*r).ok()).collect(),
-        None if groups.is_empty() => (0..cores).collect(),
-        None => vec![core],
+/// Element type and extent of an operand at a meeting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Element type.
+    pub dtype: Dtype,
+    /// Lanes.
+    pub lanes: u32,
+    /// Elements per lane.
+    pub lane_len: u32,
+}
+
+impl Extent {
+    /// Of a pattern.
+    pub fn of(p: &Pattern) -> Extent {
+        Extent { dtype: p.dtype(), lanes: p.lanes() as u32, lane_len: p.lane_len() as u32 }
     }
+
+    /// Elements in all.
+    pub fn len(&self) -> usize {
+        self.lanes as usize * self.lane_len as usize
+    }
+
+    /// True when there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The dense pattern of this extent.
+    pub fn dense(&self) -> Result<Pattern> {
+        Pattern::dense(self.dtype, &[self.lanes, self.lane_len])
+    }
+}
+
+/// What a member brings to a meeting: dense copies of its inputs, and what its operands look like.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Contribution {
+    /// Bytes of every input.
+    pub inputs: Vec<Vec<u8>>,
+    /// Inputs.
+    pub ins: Vec<Extent>,
+    /// Outputs.
+    pub outs: Vec<Extent>,
+}
+
+/// What the members of a group brought, and what all of them get alike.
+#[derive(Clone, Debug)]
+pub struct Gathered {
+    /// What it is.
+    pub group: Arc<Group>,
+    /// Contributions, in group order.
+    pub members: Vec<Arc<Contribution>>,
+    /// Results that all members share, per output and element type.
+    pub folded: Vec<Vec<(Dtype, Vec<u8>)>>,
+}
+
+/// What an instruction takes from its meeting.
+#[derive(Debug)]
+pub enum Received {
+    /// It met nobody.
+    Alone(Alone),
+    /// It was let through.
+    Passed,
+    /// The inputs of another member.
+    Inputs(Arc<Contribution>),
+    /// A message.
+    Message(Box<Message>),
+    /// What a group brought, and the own position in it.
+    Group(Arc<Gathered>, usize),
 }

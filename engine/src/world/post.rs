@@ -13,7 +13,7 @@ pub enum Parcel {
     Update(Update),
 }
 
-/// A parcel with its addresses. What one core sends arrives in order; the receiver orders by core.
+/// A parcel with its addresses, as numbers of the run. What one core sends arrives in order; the receiver orders by core.
 #[derive(Debug)]
 pub struct Sent {
     /// Sender.
@@ -29,7 +29,7 @@ pub struct Sent {
 pub struct Post {
     from: u32,
     send: Option<Sender<Sent>>,
-    /// Bytes of messages that are on their way.
+    /// Bytes of the core's messages that nobody has received.
     pub in_flight: usize,
 }
 

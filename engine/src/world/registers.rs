@@ -11,8 +11,8 @@ pub struct Scalars<'a> {
     pub registers: &'a [RegisterFile],
     /// Loop axes.
     pub induction: &'a [Induction],
-    /// Core id.
-    pub core: u32,
+    /// Where the core sits.
+    pub seat: super::Seat,
 }
 
 impl Env for Scalars<'_> {
@@ -28,7 +28,11 @@ impl Env for Scalars<'_> {
     }
 
     fn core(&self) -> i64 {
-        i64::from(self.core)
+        i64::from(self.seat.core)
+    }
+
+    fn rank(&self) -> i64 {
+        i64::from(self.seat.rank)
     }
 }
 

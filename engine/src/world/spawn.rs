@@ -3,7 +3,7 @@
 use super::*;
 use crate::Result;
 use crate::ir::{Engine, MemoryType};
-use crate::memory::{ArenaMem, Shadow};
+use crate::memory::{ArenaMem, Shadow, WrittenMarks};
 use crate::world::placement::Layout;
 use bevy_ecs::prelude::*;
 use birsim_kernels::Dtype;
@@ -95,6 +95,7 @@ pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
                 ArenaMem::new(*bytes)?.filled_with(fill.bytes(dtype)),
                 InitShadow(track.then(|| Shadow::new(*bytes as usize))),
                 AccumShadow(accum),
+                WrittenMarks::default(),
             ));
         }
         let arenas: Vec<Entity> = world.spawn_batch(arenas).collect();

@@ -100,10 +100,10 @@ pub struct Settings {
     pub stop: Option<Arc<Stop>>,
     /// Seed of the host MT19937-64.
     pub seed: u64,
-    /// Id of this core.
-    pub core: u32,
-    /// Number of cores that run together.
-    pub cores: u32,
+    /// Where this core sits.
+    pub seat: super::Seat,
+    /// A collective without its peers takes them to hold the same data, as the documented simulator does.
+    pub stand_in: bool,
     /// Target the program runs for.
     pub target: crate::target::Target,
     /// The five skip-and-note opcodes are an error.
@@ -125,10 +125,8 @@ pub struct Settings {
 /// A buffer that CollectiveSend published and that has not been received.
 #[derive(Debug)]
 pub struct Message {
-    /// Rank of the sender.
-    pub from: u32,
-    /// Shape and element type.
-    pub pattern: birsim_kernels::access::Pattern,
+    /// Element type and extent.
+    pub extent: super::Extent,
     /// Elements in order.
     pub bytes: Vec<u8>,
 }
@@ -140,15 +138,6 @@ pub struct DevicePrint {
     pub stderr: bool,
     /// The text, several lines, without a line end.
     pub text: String,
-}
-
-/// Inputs of the other cores at a rendezvous: dense bytes per rank and operand.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Received {
-    /// Ranks, in rank order.
-    pub ranks: Vec<u32>,
-    /// Per rank, the bytes of every input.
-    pub buffers: Vec<Vec<Vec<u8>>>,
 }
 
 /// Actual set of every set; the set itself outside calls.
@@ -170,10 +159,17 @@ pub struct Prints(pub Vec<DevicePrint>);
 /// What cores send each other.
 #[derive(Resource, Default, Debug)]
 pub struct Mail {
-    /// What the others sent, for the instruction that was let through.
-    pub received: Option<Received>,
-    /// Sent and not yet received buffers.
-    pub messages: std::collections::VecDeque<Message>,
+    /// What instructions that were let through take from their meetings, by row.
+    pub received: Vec<(u32, super::Received)>,
+}
+
+impl Mail {
+    /// What the instruction of a row takes from its meeting.
+    pub fn take(&mut self, row: u32) -> crate::Result<super::Received> {
+        let at = self.received.iter().position(|(r, _)| *r == row);
+        at.map(|k| self.received.swap_remove(k).1)
+            .ok_or_else(|| Error::new(Code::B001, "an instruction runs without the meeting it waits for"))
+    }
 }
 
 impl Stats {

@@ -9,6 +9,7 @@ mod common;
 mod contracts;
 mod files;
 mod kernels;
+mod meetings;
 mod operands;
 mod protocol;
 mod text;
@@ -88,6 +89,7 @@ fn rows() -> Vec<Row> {
     text::rows(&mut rows);
     files::rows(&mut rows);
     kernels::rows(&mut rows);
+    meetings::rows(&mut rows);
     rows
 }
 

@@ -156,6 +156,11 @@ pub fn load(source: &Source, options: &LowerOptions) -> Result<Loaded, Vec<Error
 /// Loads a program to run: one file, or the modules of several cores. A module without instructions is refused: a run
 /// that computes nothing is a mistake in its keys.
 pub fn load_all(sources: &[Source], options: &LowerOptions) -> Result<Loaded, Vec<Error>> {
+    load_ranks(sources, options, None)
+}
+
+/// The same with `lnc` modules per rank.
+pub fn load_ranks(sources: &[Source], options: &LowerOptions, lnc: Option<u32>) -> Result<Loaded, Vec<Error>> {
     match sources {
         [one] => {
             let loaded = load(one, options)?;
@@ -177,7 +182,7 @@ pub fn load_all(sources: &[Source], options: &LowerOptions) -> Result<Loaded, Ve
                 }
             }
             if errors.is_empty() {
-                in_core_order(&mut modules).map_err(|e| vec![e])?;
+                in_core_order(&mut modules, lnc).map_err(|e| vec![e])?;
                 return Ok(Loaded { modules, notes: Vec::new() });
             }
             Err(errors)
@@ -209,20 +214,28 @@ fn empty(module: &Module) -> Option<Error> {
     })
 }
 
-/// Sorts modules by the core they are for. Modules that do not say it keep their order.
-fn in_core_order(modules: &mut [Module]) -> Result<()> {
+/// Sorts the modules of each rank by the core they are for. Modules that do not say it keep their order.
+fn in_core_order(modules: &mut [Module], lnc: Option<u32>) -> Result<()> {
     let core = |m: &Module| m.attributes.get("neuron_core_id").and_then(|v| v.as_u64());
-    if modules.iter().all(|m| core(m).is_none()) {
-        return Ok(());
+    let per_rank = lnc.map_or(modules.len(), |n| n as usize).max(1);
+    for own in modules.chunks_mut(per_rank) {
+        // With ranks of their own, modules that do not all say it stand as they are given.
+        if own.iter().all(|m| core(m).is_none()) || lnc.is_some() && own.iter().any(|m| core(m).is_none()) {
+            continue;
+        }
+        own.sort_by_key(core);
+        let ids: Vec<Option<u64>> = own.iter().map(core).collect();
+        if lnc.is_some() || ids.iter().enumerate().all(|(k, id)| *id == Some(k as u64)) {
+            continue;
+        }
+        let list: Vec<String> = ids.iter().map(|id| id.map_or("none".into(), |id| id.to_string())).collect();
+        return Err(Error::new(
+            Code::F008,
+            "the modules of one program must be those of its cores 0, 1, 2, .., each once",
+        )
+        .received(format!("neuron_core_id {}", list.join(", "))));
     }
-    modules.sort_by_key(core);
-    let ids: Vec<Option<u64>> = modules.iter().map(core).collect();
-    if ids.iter().enumerate().all(|(k, id)| *id == Some(k as u64)) {
-        return Ok(());
-    }
-    let list: Vec<String> = ids.iter().map(|id| id.map_or("none".into(), |id| id.to_string())).collect();
-    Err(Error::new(Code::F008, "the modules of one program must be those of its cores 0, 1, 2, .., each once")
-        .received(format!("neuron_core_id {}", list.join(", "))))
+    Ok(())
 }
 
 /// A file that a program names, below one of the folders: links that lead out of it do not count, nor does anything

@@ -165,6 +165,7 @@ impl Run {
         let mine = all.into_iter().filter(|t| own.contains(t.set.as_str()));
         mine.map(|t| {
             let decl = Decl {
+                rank: None,
                 name: t.name,
                 set: t.set,
                 by_set: false,

@@ -14,6 +14,7 @@ impl Context<'_> {
             waits: count(i.sync.on_wait.len())?,
             updates: count(i.sync.on_update.len())?,
             seconds: count(i.sync.second_update.len())?,
+            predicated: !i.predicates.is_empty(),
             ..SyncSet::of(i.opcode)
         };
         for w in &i.sync.on_wait {

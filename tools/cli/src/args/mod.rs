@@ -137,6 +137,45 @@ pub enum UnsupportedArg {
     Error,
 }
 
+/// How modules are laid out on ranks and cores.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RankArgs {
+    /// Cores of a rank: module k is core k mod L of rank k / L. Without it and --ranks, all cores are one logical core, and
+    /// core ids serve as ranks.
+    #[arg(long, value_name = "L", value_parser = clap::value_parser!(u32).range(1..=4096), allow_negative_numbers = true)]
+    pub lnc: Option<u32>,
+    /// Run the module, the cores of the kernel or the L modules given on N ranks.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), allow_negative_numbers = true)]
+    pub ranks: Option<u32>,
+    /// Ranks of a replica group that a KLR kernel names, as in `dp=[[0,1],[2,3]]`. May be repeated.
+    #[arg(long, value_name = "NAME=[[..],..]", value_parser = replica_group)]
+    pub replica_group: Vec<(String, Vec<Vec<i64>>)>,
+    /// What happens at an AllReduce whose group has ranks that are not in the run: nothing is modelled, or these ranks are
+    /// taken to hold the same data, as in one process of the documented simulator.
+    #[arg(long, value_enum, value_name = "DO")]
+    pub multi_worker: Option<MultiWorkerArg>,
+}
+
+/// Stand-ins for absent ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MultiWorkerArg {
+    /// The documented simulator's: N times the own data.
+    Reference,
+}
+
+impl RankArgs {
+    /// The builder with these choices.
+    pub fn apply(&self, mut builder: birsim_engine::Builder) -> birsim_engine::Builder {
+        if let Some(lnc) = self.lnc {
+            builder = builder.lnc(lnc);
+        }
+        if let Some(ranks) = self.ranks {
+            builder = builder.ranks(ranks);
+        }
+        builder.multi_worker_reference(self.multi_worker.is_some())
+    }
+}
+
 /// Arguments of `run`.
 #[derive(Args, Clone, Debug)]
 pub struct Run {
@@ -145,7 +184,12 @@ pub struct Run {
     #[arg(value_name = "PROGRAM", required = true)]
     pub program: Vec<PathBuf>,
 
-    /// Bind an input to a .npy file, or to a member of an archive: `X.npz[MEMBER]`. May be repeated.
+    #[command(flatten, next_help_heading = "Ranks")]
+    #[allow(missing_docs)]
+    pub rank: RankArgs,
+
+    /// Bind an input to a .npy file, or to a member of an archive: `X.npz[MEMBER]`. Of several ranks, rankK/NAME is
+    /// the input of rank K, and NAME that of every rank without one. May be repeated.
     #[arg(long, value_name = "NAME=FILE", value_parser = named_file, help_heading = "Inputs")]
     pub input: Vec<(String, PathBuf)>,
     /// Bind files to inputs in the order in which the program declares them.
@@ -180,7 +224,7 @@ pub struct Run {
     #[arg(long, alias = "check-inst-output-NaN", help_heading = "Goldens")]
     pub check_nan: bool,
 
-    /// Folder for the outputs, written as NAME-birsim.npy.
+    /// Folder for the outputs, written as NAME-birsim.npy; of several ranks as rankK/NAME-birsim.npy.
     #[arg(long, value_name = "DIR", default_value = "birsim-out", help_heading = "Outputs")]
     pub out: PathBuf,
     /// Write a machine-readable report.
@@ -302,6 +346,9 @@ pub struct Validate {
     /// program, one file each, as `convert` writes them.
     #[arg(value_name = "PROGRAM", required = true)]
     pub program: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub rank: RankArgs,
     /// Machine to validate for. Default: the program's, else trn2.
     #[arg(long, value_name = "T", value_parser = target)]
     pub target: Option<Target>,

@@ -13,6 +13,15 @@ pub(super) fn named_file(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
+/// `NAME=[[0,1],[2,3]]`.
+pub(super) fn replica_group(text: &str) -> Result<(String, Vec<Vec<i64>>), String> {
+    let (name, groups) = text.split_once('=').ok_or("write NAME=[[0,1],[2,3]]")?;
+    let groups: Vec<Vec<u32>> =
+        serde_json::from_str(groups).map_err(|e| format!("the groups are lists of ranks: {e}"))?;
+    let groups = groups.into_iter().map(|g| g.into_iter().map(i64::from).collect()).collect();
+    Ok((name.to_string(), groups))
+}
+
 /// A value of `--dump`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DumpPoint {
@@ -141,5 +150,7 @@ mod tests {
         assert!(seconds("-1").is_err() && seconds("nan").is_err() && seconds("1e300").is_err());
         assert_eq!(named_file("x=a=b").unwrap(), ("x".to_string(), PathBuf::from("a=b")));
         assert!(named_file("x").is_err() && named_file("=x").is_err());
+        assert_eq!(replica_group("dp=[[0,1],[2]]"), Ok(("dp".to_string(), vec![vec![0, 1], vec![2]])));
+        assert!(replica_group("dp=[[-1]]").is_err() && replica_group("dp").is_err());
     }
 }

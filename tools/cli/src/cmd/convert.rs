@@ -74,6 +74,7 @@ fn modules(args: &Convert, source: &Source, term: &Term) -> Result<Vec<Module>, 
         strict: args.strict,
         accept_abstract: args.accept_abstract,
         device_dump: false,
+        ..LowerOptions::default()
     };
     let at = |e: Error| e.at(|p| _ = p.file.get_or_insert_with(|| source.name.clone()));
     match source.kind().map_err(|e| vec![e])? {

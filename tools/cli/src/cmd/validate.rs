@@ -16,9 +16,10 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
     let options = LowerOptions {
         arch: args.target.map(|t| t.arch()),
         accept_abstract: args.accept_abstract,
+        replica_groups: args.rank.replica_group.clone(),
         ..LowerOptions::default()
     };
-    let loaded = match program::load_all(&sources, &options) {
+    let loaded = match program::load_ranks(&sources, &options, args.rank.lnc) {
         Ok(loaded) => loaded,
         Err(errors) => return Ok(report(errors, &name, term)),
     };
@@ -28,9 +29,14 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
             return Ok(report(errors, &name, term));
         }
     }
-    let mut builder = Simulator::builder().threads(1);
+    let mut builder = args.rank.apply(Simulator::builder().threads(1));
     if let Some(target) = args.target {
         builder = builder.target(target);
+    }
+    // Before anything is compiled, so that all findings come at once.
+    let errors = Cores::check(&builder, &loaded.modules);
+    if !errors.is_empty() {
+        return Ok(report(errors, &name, term));
     }
     let sim = Cores::load(&builder, &loaded.modules)?;
     let mut text = String::new();

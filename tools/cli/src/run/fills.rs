@@ -23,7 +23,8 @@ pub fn same(
         super::bind(&mut other, modules, decls, inputs, &mut Record::new(args))?;
         other.run()?;
         for decl in &outputs {
-            let (a, b) = (sim.output(&decl.name)?, other.output(&decl.name)?);
+            let rank = decl.rank.unwrap_or(0);
+            let (a, b) = (sim.output_rank(rank, &decl.name)?, other.output_rank(rank, &decl.name)?);
             let Some(at) = a.iter().zip(&b).position(|(a, b)| a != b) else { continue };
             return Err(Error::new(Code::S017, format!("output {} depends on uninitialised memory", decl.name))
                 .received(format!(

@@ -23,6 +23,14 @@ impl OutputFolder<'_> {
         Ok(folder)
     }
 
+    /// Makes the folder of a rank in the folder of the outputs.
+    pub fn within(path: &Path) -> Result<()> {
+        std::fs::create_dir_all(path).map_err(|e| {
+            Error::new(Code::F007, format!("the output folder cannot be used: {e}"))
+                .at(|p| p.file = Some(path.display().to_string()))
+        })
+    }
+
     /// Notes that the folder now contains files, so it is not removed.
     pub fn keep(&self) {
         self.fresh.set(false);

@@ -21,7 +21,7 @@ pub fn xml(record: &Record) -> String {
     for o in &record.outputs {
         let Some(golden) = &o.golden else { continue };
         tests += 1;
-        let _ = write!(cases, "  <testcase classname=\"{program}\" name=\"{}\" time=\"0\"", escape(&o.name));
+        let _ = write!(cases, "  <testcase classname=\"{program}\" name=\"{}\" time=\"0\"", escape(&o.label()));
         if golden.equal() {
             cases.push_str("/>\n");
             continue;

@@ -152,19 +152,18 @@ fn execute(args: &Run, term: &Term, record: &mut Record, deadline: Option<Instan
     }
     let finding = match ran {
         Ok(summaries) => {
-            device_prints(&summaries)?;
+            device_prints(&summaries, &sim)?;
             record.summary(&summaries, &sim);
             None
         }
         Err(e) => {
             let e = e.at(|p| p.file = Some(record.program.clone()));
             if let Ok(summaries) = guard(|| Ok(sim.summaries())) {
-                device_prints(&summaries)?;
+                device_prints(&summaries, &sim)?;
                 record.summary(&summaries, &sim);
             }
-            // Checkers speak when everything has run, so there are outputs. Of several cores one may speak before the
-            // others have come to their ends.
-            if e.code() != Code::S017 || sim.cores().len() > 1 {
+            // Checkers speak when everything has run, so there are outputs.
+            if e.code() != Code::S017 {
                 return Err(e);
             }
             // The error tells the first finding.
@@ -206,8 +205,9 @@ fn load(args: &Run, term: &Term, sources: &[Source], record: &mut Record) -> Res
         strict: args.strict,
         accept_abstract: args.accept_abstract,
         device_dump: args.device_dump,
+        replica_groups: args.rank.replica_group.clone(),
     };
-    let mut errors = match program::load_all(sources, &options) {
+    let mut errors = match program::load_ranks(sources, &options, args.rank.lnc) {
         Ok(loaded) => {
             let remarks = loaded.modules.iter().flat_map(misspelt);
             remarks.for_each(|remark| record.warning(Remark::MisspeltKey, remark));
@@ -276,6 +276,7 @@ fn builder(
         .strict(args.strict)
         .print_all(args.device_print_full)
         .unsupported_is_error(args.unsupported == Some(UnsupportedArg::Error));
+    builder = args.rank.apply(builder);
     if let Some(target) = args.target {
         builder = builder.target(target);
     }
@@ -292,9 +293,11 @@ fn builder(
 fn declarations(sim: &Cores, modules: &[Module], profile: &Profile) -> Vec<Decl> {
     let by_set = profile.tensor_names == TensorNames::LocationOrSet;
     let own = usage::entry_sets(modules);
-    let all = sim.tensors();
-    let mine = all.iter().filter(|t| own.contains(t.set.as_str()));
-    mine.map(|t| Decl {
+    let ranks = sim.ranks();
+    let all = (0..ranks).flat_map(|rank| sim.tensors_of(rank).into_iter().map(move |t| (rank, t)));
+    let mine = all.filter(|(_, t)| own.contains(t.set.as_str()));
+    mine.map(|(rank, t)| Decl {
+        rank: (ranks > 1).then_some(rank),
         name: t.name.clone(),
         set: t.set.clone(),
         by_set,
@@ -322,8 +325,8 @@ fn bind(sim: &mut Cores, modules: &[Module], decls: &[Decl], plan: &Plan, record
         match origin {
             Some(origin) => {
                 let bytes = origin.load(decl)?;
-                sim.bind(&decl.name, &bytes)?;
-                record.inputs.push((decl.name.clone(), tensors::origin_text(origin)));
+                sim.bind_rank(decl.rank.unwrap_or(0), &decl.name, &bytes)?;
+                record.inputs.push((decl.label(), tensors::origin_text(origin)));
             }
             None if used.needs(decl) => {
                 return Err(Error::new(Code::F005, format!("the program reads {}, which nothing binds", decl.name))
@@ -337,9 +340,9 @@ fn bind(sim: &mut Cores, modules: &[Module], decls: &[Decl], plan: &Plan, record
 }
 
 /// What the program itself prints goes where it says.
-fn device_prints(summaries: &[RunSummary]) -> Result<()> {
-    for (core, summary) in summaries.iter().enumerate() {
-        let who = if summaries.len() > 1 { format!("core {core}: ") } else { String::new() };
+fn device_prints(summaries: &[RunSummary], sim: &Cores) -> Result<()> {
+    for (core, summary) in sim.cores().iter().zip(summaries) {
+        let who = if summaries.len() > 1 { format!("{}: ", core.label()) } else { String::new() };
         for p in &summary.prints {
             let text = plain(&p.text);
             if p.stderr {

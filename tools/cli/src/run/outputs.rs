@@ -25,13 +25,16 @@ pub fn outputs(
     // Everything is read before anything is written, so that a failure does not leave half of the results.
     let mut results = Vec::new();
     for (decl, golden) in decls.iter().zip(&goldens.origins).filter(|(d, _)| d.kind.is_output()) {
-        results.push((decl, golden, sim.output(&decl.name)?));
+        results.push((decl, golden, sim.output_rank(decl.rank.unwrap_or(0), &decl.name)?));
     }
     folder.keep();
     for (decl, _, bytes) in &results {
-        let file = write_tensor(&args.out, &decl.name, decl.dtype, &decl.shape, bytes, profile.meta_names)?;
+        let out = decl.folder(&args.out);
+        OutputFolder::within(&out)?;
+        let file = write_tensor(&out, &decl.name, decl.dtype, &decl.shape, bytes, profile.meta_names)?;
         record.outputs.push(OutputRecord {
             name: decl.name.clone(),
+            rank: decl.rank,
             dtype: decl.dtype,
             shape: decl.shape.clone(),
             file,
@@ -61,7 +64,7 @@ fn check(
 ) -> Result<golden::Outcome> {
     let got = Tensor { dtype: decl.dtype, shape: &decl.shape, bytes };
     with_npy(origin, |npy| golden::check(got, npy, tolerance, args))
-        .map_err(|e| e.at(|p| p.tensor = Some(decl.name.clone())))
+        .map_err(|e| e.at(|p| (p.tensor, p.rank) = (Some(decl.name.clone()), decl.rank.map(|r| r as u32))))
 }
 
 /// The reference's sanity check of outputs (`klr.md` 9.1).
@@ -79,7 +82,7 @@ fn check_nan(decl: &Decl, bytes: &[u8]) -> Result<()> {
             return Err(Error::new(Code::S017, format!("output {} holds a NaN or an infinity", decl.name))
                 .received(format!("{} at element {flat}", values[at]))
                 .advice("run without --check-nan to see the output, or look for the instruction that makes it")
-                .at(|p| p.tensor = Some(decl.name.clone())));
+                .at(|p| (p.tensor, p.rank) = (Some(decl.name.clone()), decl.rank.map(|r| r as u32))));
         }
     }
     Ok(())

@@ -89,13 +89,13 @@ impl Paths {
         for (plan, word) in [(inputs, "input"), (goldens, "golden")] {
             for (decl, origin) in decls.iter().zip(&plan.origins) {
                 if let Some(Origin::File(path) | Origin::Member(path, _)) = origin {
-                    self.reads(&format!("the {word} of {}", decl.name), path);
+                    self.reads(&format!("the {word} of {}", decl.label()), path);
                 }
             }
         }
         for decl in decls.iter().filter(|d| d.kind.is_output()) {
-            let path = args.out.join(format!("{}-birsim.npy", encode_name(&decl.name)));
-            self.writes_tensor(&format!("the output {}", decl.name), &path);
+            let path = decl.folder(&args.out).join(format!("{}-birsim.npy", encode_name(&decl.name)));
+            self.writes_tensor(&format!("the output {}", decl.label()), &path);
         }
     }
 
@@ -138,16 +138,21 @@ impl Paths {
 
 /// An output that several cores write, each in memory of its own, cannot be one file.
 pub fn one_core_per_output(sim: &Cores, modules: &[Module], decls: &[Decl]) -> Result<()> {
-    if modules.len() < 2 {
+    let lnc = sim.lnc();
+    if lnc < 2 {
         return Ok(());
     }
     let usage: Vec<Usage> = modules.iter().map(|m| Usage::of(std::slice::from_ref(m))).collect();
     for decl in decls.iter().filter(|d| d.kind.is_output()) {
+        let first = decl.rank.unwrap_or(0) * lnc;
         let own = |core: usize| {
-            let tensors = sim.cores().get(core).map_or(&[][..], |c| c.tensors());
-            tensors.iter().any(|t| t.name == decl.name && !t.shared) && usage[core].writes(decl)
+            let tensors = sim.cores().get(first + core).map_or(&[][..], |c| c.tensors());
+            // The modules of one rank serve all, or each rank has its own.
+            let module = if modules.len() == lnc { core } else { first + core };
+            let writes = usage.get(module).is_some_and(|u| u.writes(decl));
+            tensors.iter().any(|t| t.name == decl.name && !t.shared) && writes
         };
-        let writers: Vec<String> = (0..modules.len()).filter(|c| own(*c)).map(|c| c.to_string()).collect();
+        let writers: Vec<String> = (0..lnc).filter(|c| own(*c)).map(|c| c.to_string()).collect();
         if writers.len() > 1 {
             return Err(Error::new(Code::F009, format!("the output {} is one file for several cores", decl.name))
                 .received(format!("cores {} write it, each in memory of its own", writers.join(", ")))

@@ -4,7 +4,7 @@ use crate::args::{ProfileArg, Run, ScheduleArg};
 use crate::golden::Outcome;
 use crate::interrupt;
 use birsim_engine::ir::{Engine, Opcode};
-use birsim_engine::{Cores, Diagnostic, Place, Remark, RunSummary, Severity};
+use birsim_engine::{CollectiveCount, Cores, Diagnostic, Place, Remark, RunSummary, Severity};
 use birsim_kernels::{Code, Dtype, Error, Named, Profile};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -15,6 +15,8 @@ use std::time::Duration;
 pub struct OutputRecord {
     /// Name.
     pub name: String,
+    /// Rank, in a run of several.
+    pub rank: Option<usize>,
     /// Element type.
     pub dtype: Dtype,
     /// Shape.
@@ -23,6 +25,13 @@ pub struct OutputRecord {
     pub file: PathBuf,
     /// Outcome of the golden check, when there was one.
     pub golden: Option<Outcome>,
+}
+
+impl OutputRecord {
+    /// The name with its rank.
+    pub fn label(&self) -> String {
+        self.rank.map_or_else(|| self.name.clone(), |rank| format!("rank{rank}/{}", self.name))
+    }
 }
 
 /// A line of the report's diagnostics.
@@ -40,6 +49,7 @@ impl Entry {
             Entry::Remark(d, p) => json!({
                 "class": d.severity.name(), "code": d.code.name(), "message": d.message, "function": p.function,
                 "block": p.block, "instruction": p.instruction, "operand": null, "tensor": d.tensor,
+                "rank": p.rank, "core": p.core,
             }),
             Entry::Error(e) => {
                 let p = e.place();
@@ -47,7 +57,7 @@ impl Entry {
                     "class": e.class().word(), "code": e.code().to_string(), "message": e.what(),
                     "function": p.function, "block": p.block, "instruction": p.instruction, "operand": p.operand,
                     "tensor": p.tensor, "received": e.received_value(), "rule": e.code().rule(),
-                    "advice": e.advice_text(), "source": p.source,
+                    "advice": e.advice_text(), "source": p.source, "rank": p.rank, "core": p.core,
                 })
             }
         }
@@ -75,6 +85,11 @@ pub struct Record {
     seed: u64,
     /// Cores.
     pub cores: usize,
+    /// Ranks.
+    pub ranks: usize,
+    /// Cores of a rank.
+    pub lnc: usize,
+    collectives: Vec<CollectiveCount>,
     /// Instructions executed.
     pub instructions: u64,
     /// Executions per opcode.
@@ -125,6 +140,9 @@ impl Record {
             changed_opcodes: Vec::new(),
             seed: args.seed.unwrap_or(42),
             cores: 1,
+            ranks: 1,
+            lnc: 1,
+            collectives: Vec::new(),
             instructions: 0,
             opcodes: Vec::new(),
             fidelity: fidelity.into_iter().collect(),
@@ -161,6 +179,8 @@ impl Record {
     pub fn summary(&mut self, parts: &[RunSummary], sim: &Cores) {
         let Some(s) = RunSummary::merged(parts) else { return };
         self.cores = parts.len();
+        (self.ranks, self.lnc) = (sim.ranks(), sim.lnc());
+        self.collectives = sim.collectives();
         self.target = Some(s.target.name());
         self.order = Some(s.order);
         self.mem_mode = Some(if s.physical { "physical" } else { "symbolic" });
@@ -273,13 +293,18 @@ impl Record {
             .iter()
             .map(|o| {
                 json!({
-                    "name": o.name, "dtype": o.dtype.name(), "shape": o.shape, "file": o.file.to_string_lossy(),
+                    "name": o.name, "rank": o.rank, "dtype": o.dtype.name(), "shape": o.shape, "file": o.file.to_string_lossy(),
                     "golden": o.golden.as_ref().map(Outcome::json),
                 })
             })
             .collect();
         let skipped: Vec<Value> = self.skipped.iter().map(|(o, n)| json!({"opcode": o, "count": n})).collect();
         let opcodes: Map<String, Value> = self.opcodes.iter().map(|(o, n)| (o.to_string(), json!(n))).collect();
+        let collectives: Vec<Value> = self
+            .collectives
+            .iter()
+            .map(|c| json!({"kind": c.kind.name(), "group": c.group, "count": c.count, "bytes": c.bytes}))
+            .collect();
         let report = json!({
             "schema": 1,
             "birsim": env!("CARGO_PKG_VERSION"),
@@ -292,9 +317,12 @@ impl Record {
             "mem_mode": self.mem_mode,
             "profile": {"name": self.profile_name, "changed": changed},
             "seed": self.seed,
+            "ranks": self.ranks,
+            "lnc": self.lnc,
             "instructions": self.instructions,
             "outputs": outputs,
             "skipped": skipped,
+            "collectives": collectives,
             "diagnostics": self.diagnostics.iter().map(Entry::json).collect::<Vec<_>>(),
             "fidelity": self.fidelity,
             "opcodes": opcodes,

@@ -29,7 +29,12 @@ pub fn text(record: &Record, args: &Run, term: &Term) -> String {
         duration(record.wall.as_secs_f64()),
         short(rate),
     );
-    let cores = if record.cores > 1 { format!(" of {} cores", record.cores) } else { String::new() };
+    let cores = match (record.ranks, record.cores) {
+        (1, 1) => String::new(),
+        (1, cores) => format!(" of {cores} cores"),
+        (ranks, _) if record.lnc == 1 => format!(" of {ranks} ranks"),
+        (ranks, _) => format!(" of {ranks} ranks with {} cores each", record.lnc),
+    };
     let engines: Vec<&str> = record.engines.iter().map(|e| e.name()).collect();
     let facts = [
         format!("target {}", record.target.unwrap_or("?")),
@@ -66,8 +71,12 @@ fn tensors<'a>(outputs: impl Iterator<Item = &'a OutputRecord>, term: &Term, out
         };
         let file = o.file.display();
         let shape = shape_text(&o.shape);
-        let _ =
-            writeln!(out, "{mark} {}  {} {shape}  -> {file}", term.paint(Style::BOLD, &plain(&o.name)), o.dtype.name());
+        let _ = writeln!(
+            out,
+            "{mark} {}  {} {shape}  -> {file}",
+            term.paint(Style::BOLD, &plain(&o.label())),
+            o.dtype.name()
+        );
         let Some(golden) = &o.golden else { continue };
         let _ = writeln!(out, "    {}", golden.text());
         if !golden.equal() {

@@ -4,7 +4,7 @@ use super::report::Record;
 use crate::args::Run;
 use crate::interrupt;
 use crate::npy::write_npy;
-use crate::tensors::{Decl, resolve};
+use crate::tensors::{Decl, resolve, split_rank};
 use birsim_engine::{Builder, Cores, TensorMap, TraceRow, TraceSink};
 use birsim_kernels::profile::MetaNames;
 use birsim_kernels::{Code, Error, Named, Result};
@@ -124,7 +124,7 @@ impl Trace {
                 golden.compare(row, &hash);
             }
             let line = json!({"tick": row.tick, "engine": row.engine.name(), "instruction": row.instruction,
-                "opcode": row.opcode, "output_hash": hash});
+                "opcode": row.opcode, "output_hash": hash, "rank": row.rank, "core": row.core});
             if let Some(file) = &mut s.file
                 && let Err(e) = writeln!(file, "{line}")
             {
@@ -156,7 +156,7 @@ pub fn configure(mut builder: Builder, args: &Run, trace: Option<&Trace>) -> Res
     }
     for d in &args.dump {
         if let Some(instruction) = &d.instruction {
-            builder = builder.dump(&d.tensor, instruction);
+            builder = builder.dump(location(&d.tensor), instruction);
         }
     }
     if let Some(path) = &args.tensor_map {
@@ -169,6 +169,11 @@ pub fn configure(mut builder: Builder, args: &Run, trace: Option<&Trace>) -> Res
         builder = builder.external_kernels(program);
     }
     Ok(builder)
+}
+
+/// The tensor's name without its rank.
+fn location(text: &str) -> &str {
+    split_rank(text).map_or(text, |(_, name)| name)
 }
 
 /// A dumped tensor that the program does not have is an error before the run.
@@ -190,12 +195,13 @@ pub fn finish(
         let difference = t.close(complete)?;
         record.golden_trace(args, difference);
     }
-    let taken: Vec<_> = sim.cores().iter().flat_map(|c| c.dumps()).collect();
     for d in &args.dump {
         let info = &decls[resolve(decls, &d.tensor)?];
+        let (rank, lnc) = (info.rank.unwrap_or(0), sim.lnc());
+        let taken: Vec<_> = sim.cores()[rank * lnc..(rank + 1) * lnc].iter().flat_map(|c| c.dumps()).collect();
         let bytes = match &d.instruction {
-            None => sim.output(&info.name)?,
-            Some(i) => match taken.iter().find(|t| t.tensor == d.tensor && t.instruction == *i) {
+            None => sim.output_rank(rank, &info.name)?,
+            Some(i) => match taken.iter().find(|t| t.tensor == location(&d.tensor) && t.instruction == *i) {
                 Some(t) => t.bytes.clone(),
                 None if complete => {
                     return Err(Error::new(

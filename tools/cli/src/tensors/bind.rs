@@ -1,6 +1,7 @@
 //! From options to one source per tensor.
 
 use super::collection::{self, resolve_side};
+use super::names::{by_rank, resolve_each};
 use super::{Decl, random_bytes};
 use crate::npy::{self, Archive, Npy, encode_name};
 use crate::program;
@@ -96,22 +97,39 @@ impl Plan {
 
     fn given(decls: &[Decl], given: &Given<'_>, belongs: fn(&Decl) -> bool, word: &str) -> Result<Plan> {
         let mut origins: Vec<Option<Origin>> = vec![None; decls.len()];
+        // What is given for a rank goes before what is given for all.
+        let mut of_rank = vec![false; decls.len()];
         for (name, file) in given.named {
-            let i = resolve_side(decls, name, belongs)?;
-            if origins[i].is_some() {
-                return Err(Error::new(Code::F008, format!("two files are given for the tensor {}", decls[i].name))
+            let (one_rank, found) = resolve_each(decls, name, |d, n| resolve_side(d, n, belongs))?;
+            for i in found {
+                if origins[i].is_some() && of_rank[i] == one_rank {
+                    return Err(Error::new(
+                        Code::F008,
+                        format!("two files are given for the tensor {}", decls[i].label()),
+                    )
                     .received(format!("{name}={}", file.display())));
+                }
+                if !of_rank[i] {
+                    (origins[i], of_rank[i]) = (Some(Origin::of(file, name)), one_rank);
+                }
             }
-            origins[i] = Some(Origin::of(file, name));
         }
         let own: Vec<usize> = (0..decls.len()).filter(|i| belongs(&decls[*i])).collect();
-        if given.positional.len() > own.len() {
-            let names: Vec<&str> = own.iter().map(|i| decls[*i].name.as_str()).collect();
-            return Err(Error::new(Code::F008, format!("more {word} files than the program has {word}s"))
-                .received(format!("{} files, {} {word}s ({})", given.positional.len(), own.len(), names.join(", "))));
-        }
-        for (i, file) in own.iter().zip(given.positional) {
-            origins[*i].get_or_insert_with(|| Origin::of(file, &decls[*i].name));
+        for stretch in by_rank(decls) {
+            let own: Vec<usize> = own.iter().copied().filter(|i| stretch.contains(i)).collect();
+            if given.positional.len() > own.len() {
+                let names: Vec<&str> = own.iter().map(|i| decls[*i].name.as_str()).collect();
+                return Err(Error::new(Code::F008, format!("more {word} files than the program has {word}s"))
+                    .received(format!(
+                        "{} files, {} {word}s ({})",
+                        given.positional.len(),
+                        own.len(),
+                        names.join(", ")
+                    )));
+            }
+            for (i, file) in own.iter().zip(given.positional) {
+                origins[*i].get_or_insert_with(|| Origin::of(file, &decls[*i].name));
+            }
         }
         if let Some(path) = given.collection {
             let found = collection::find(decls, &own, path)?;

@@ -3,7 +3,8 @@
 //! A member that names none is refused, since the tensor that was meant would silently be taken from elsewhere. One that
 //! names a tensor of the other side is left alone: one collection may hold inputs and goldens.
 
-use super::{Decl, Origin, resolve};
+use super::names::{by_rank, resolve_one as resolve, split_rank};
+use super::{Decl, Origin};
 use crate::npy::{Archive, decode_name};
 use birsim_kernels::{Code, Error, Result};
 use std::path::Path;
@@ -23,13 +24,62 @@ pub fn resolve_side(decls: &[Decl], name: &str, belongs: impl Fn(&Decl) -> bool)
     Ok(i)
 }
 
-/// Sources of the tensors `own` in a folder or an archive.
+/// Sources of the tensors `own` in a folder or an archive. A member `rankK/NAME` is for rank K, and goes before NAME, which
+/// is for every rank.
 pub fn find(decls: &[Decl], own: &[usize], path: &Path) -> Result<Vec<(usize, Origin)>> {
-    let members = if path.is_dir() { folder(path)? } else { archive(path)? };
+    let (all, stretches) = (decls, by_rank(decls));
+    let members = if path.is_dir() { folder(path, stretches.len() > 1)? } else { archive(path)? };
+    if let Some((name, _)) = members.iter().find(|(n, _)| rank_of(all, n).is_some_and(|(r, _)| r >= stretches.len())) {
+        return Err(Error::new(Code::F006, "a member is for a rank that the run has not")
+            .received(format!("'{name}' of {} ranks", stretches.len()))
+            .at(|p| p.file = Some(path.display().to_string())));
+    }
+    let mut found = Vec::new();
+    for (rank, stretch) in stretches.iter().enumerate() {
+        let (decls, first) = (&decls[stretch.clone()], stretch.start);
+        let own: Vec<usize> = own.iter().filter(|i| stretch.contains(i)).map(|i| i - first).collect();
+        let special = members.iter().filter_map(|(name, o)| {
+            let (r, name) = rank_of(all, name)?;
+            (r == rank).then(|| (name.to_owned(), o.clone()))
+        });
+        let common = members.iter().filter(|(name, _)| rank_of(all, name).is_none()).cloned();
+        // A name that only another rank knows is none of this one.
+        let elsewhere = |name: &str| {
+            stretches.iter().any(|s| *s != *stretch && resolve_side(&all[s.clone()], name, |_| true).is_ok())
+        };
+        let mut mine = of_one_rank(decls, &own, path, special, &|_| false)?;
+        for (i, origin) in of_one_rank(decls, &own, path, common, &elsewhere)? {
+            if mine.iter().all(|(k, _)| *k != i) {
+                mine.push((i, origin));
+            }
+        }
+        found.extend(mine.into_iter().map(|(i, origin)| (first + i, origin)));
+    }
+    Ok(found)
+}
+
+/// Rank and name of a member for one rank, unless a tensor has all of it as its name.
+fn rank_of<'a>(decls: &[Decl], name: &'a str) -> Option<(usize, &'a str)> {
+    split_rank(name).filter(|_| decls.iter().all(|d| d.name != name))
+}
+
+/// The same among the tensors of a rank. Members that `skip` knows may name none of them.
+fn of_one_rank(
+    decls: &[Decl],
+    own: &[usize],
+    path: &Path,
+    members: impl Iterator<Item = (String, Origin)>,
+    skip: &dyn Fn(&str) -> bool,
+) -> Result<Vec<(usize, Origin)>> {
     let mut found: Vec<(usize, String, Origin)> = Vec::new();
     for (name, origin) in members {
         let at = |e: Error| e.at(|p| p.file = Some(super::origin_text(&origin)));
-        let Some(i) = member(decls, own, &name, path.is_dir()).map_err(at)? else { continue };
+        let i = match member(decls, own, &name, path.is_dir()) {
+            Ok(Some(i)) => i,
+            Ok(None) => continue,
+            Err(_) if skip(&name) => continue,
+            Err(e) => return Err(at(e)),
+        };
         if !own.contains(&i) {
             let d = &decls[i];
             if d.kind.is_input() || d.kind.is_output() || !d.file.is_empty() {
@@ -79,8 +129,8 @@ fn member(decls: &[Decl], own: &[usize], name: &str, in_folder: bool) -> Result<
     if tensor.is_some_and(|n| find(n).is_ok()) { Ok(None) } else { Err(refused) }
 }
 
-/// The `.npy` files of a folder by their names without the suffix, sorted.
-fn folder(path: &Path) -> Result<Vec<(String, Origin)>> {
+/// The `.npy` files of a folder by their names without the suffix, sorted; on request also those of its folders `rankK`.
+fn folder(path: &Path, ranks: bool) -> Result<Vec<(String, Origin)>> {
     let failed = |e: std::io::Error| {
         Error::new(Code::F001, format!("cannot read the folder: {e}")).at(|p| p.file = Some(path.display().to_string()))
     };
@@ -90,6 +140,9 @@ fn folder(path: &Path) -> Result<Vec<(String, Origin)>> {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if let Some(name) = name.strip_suffix(".npy").filter(|_| file.is_file()) {
             names.push((name.to_owned(), Origin::File(file)));
+        } else if ranks && file.is_dir() && split_rank(&format!("{name}/")).is_some() {
+            let inner = folder(&file, false)?;
+            names.extend(inner.into_iter().map(|(member, origin)| (format!("{name}/{member}"), origin)));
         }
     }
     names.sort_by(|a, b| a.0.cmp(&b.0));

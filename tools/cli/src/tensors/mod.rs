@@ -6,15 +6,18 @@ mod names;
 mod random;
 
 pub use bind::{Files, Given, Origin, Plan, is_archive, origin_text, with_npy};
-pub use names::resolve;
+pub use names::{resolve, split_rank};
 pub use random::random_bytes;
 
 use birsim_engine::ir::TensorKind;
 use birsim_kernels::Dtype;
+use std::path::{Path, PathBuf};
 
 /// A tensor of the program, as the command line sees it.
 #[derive(Clone, Debug)]
 pub struct Decl {
+    /// Rank, in a run of several. The tensors of a rank stand together, in rank order.
+    pub rank: Option<usize>,
     /// Memory-location name.
     pub name: String,
     /// Name of its set.
@@ -29,4 +32,16 @@ pub struct Decl {
     pub shape: Vec<u64>,
     /// File the program itself names; empty when none.
     pub file: String,
+}
+
+impl Decl {
+    /// The name with its rank, as the command line takes it.
+    pub fn label(&self) -> String {
+        self.rank.map_or_else(|| self.name.clone(), |rank| format!("rank{rank}/{}", self.name))
+    }
+
+    /// The folder below `out` that files of the tensor are written to.
+    pub fn folder(&self, out: &Path) -> PathBuf {
+        self.rank.map_or_else(|| out.to_path_buf(), |rank| out.join(format!("rank{rank}")))
+    }
 }

@@ -3,10 +3,68 @@
 use super::Decl;
 use birsim_engine::ir::nearest::nearest;
 use birsim_kernels::{Code, Error, Result};
+use std::ops::Range;
 
-/// Index of the tensor that `text` names: a memory-location name, else the set's name or the set's name without `_set`
-/// when that is unique.
+/// The stretches of the declarations, one per rank.
+pub fn by_rank(decls: &[Decl]) -> Vec<Range<usize>> {
+    let ranks = decls.last().and_then(|d| d.rank).map_or(1, |last| last + 1);
+    let mut start = 0;
+    (0..ranks)
+        .map(|rank| {
+            let n = decls[start..].iter().take_while(|d| d.rank.is_none_or(|r| r == rank)).count();
+            start += n;
+            start - n..start
+        })
+        .collect()
+}
+
+/// Rank and name of `rank3/NAME`.
+pub fn split_rank(text: &str) -> Option<(usize, &str)> {
+    let (rank, name) = text.strip_prefix("rank")?.split_once('/')?;
+    let plain = !rank.is_empty() && rank.bytes().all(|b| b.is_ascii_digit());
+    Some((rank.parse().ok().filter(|_| plain)?, name))
+}
+
+/// Every tensor that `text` names, and whether it names a rank: `rank3/NAME` is one tensor of one rank, NAME the tensor
+/// of every rank that has it. `find` looks among the tensors of a rank.
+pub fn resolve_each(
+    decls: &[Decl],
+    text: &str,
+    find: impl Fn(&[Decl], &str) -> Result<usize>,
+) -> Result<(bool, Vec<usize>)> {
+    let stretches = by_rank(decls);
+    if let Some((rank, name)) = split_rank(text)
+        && decls.iter().all(|d| d.name != text)
+    {
+        let own = stretches.get(rank).cloned().ok_or_else(|| {
+            Error::new(Code::F006, "the run has no rank of this number")
+                .received(format!("'{text}'"))
+                .advice(format!("ranks are 0..{}; see --lnc and --ranks", stretches.len()))
+        })?;
+        return Ok((true, vec![own.start + find(&decls[own], name)?]));
+    }
+    let (mut found, mut refused) = (Vec::new(), None);
+    for own in stretches {
+        match find(&decls[own.clone()], text) {
+            Ok(i) => found.push(own.start + i),
+            Err(e) => _ = refused.get_or_insert(e),
+        }
+    }
+    match refused.filter(|_| found.is_empty()) {
+        Some(e) => Err(e),
+        None => Ok((false, found)),
+    }
+}
+
+/// Index of the tensor that `text` names; that of the first rank when it names none.
 pub fn resolve(decls: &[Decl], text: &str) -> Result<usize> {
+    let (_, found) = resolve_each(decls, text, resolve_one)?;
+    found.first().copied().ok_or_else(|| Error::new(Code::B001, "a name was found nowhere").received(text))
+}
+
+/// Index of the tensor of one rank that `text` names: a memory-location name, else the set's name or the set's name
+/// without `_set` when that is unique.
+pub fn resolve_one(decls: &[Decl], text: &str) -> Result<usize> {
     if let Some(i) = decls.iter().position(|d| d.name == text) {
         return Ok(i);
     }
@@ -51,7 +109,24 @@ mod tests {
 
     fn decl(name: &str, set: &str) -> Decl {
         let (kind, dtype) = (TensorKind::ExternalInput, Dtype::Float32);
-        Decl { name: name.into(), set: set.into(), by_set: true, kind, dtype, shape: vec![1], file: String::new() }
+        let (rank, file) = (None, String::new());
+        Decl { rank, name: name.into(), set: set.into(), by_set: true, kind, dtype, shape: vec![1], file }
+    }
+
+    #[test]
+    fn d73_a_name_with_a_rank_is_a_tensor_of_that_rank() {
+        let of = |rank: usize, name: &str| Decl { rank: Some(rank), ..decl(name, name) };
+        let decls = [of(0, "x"), of(0, "y"), of(1, "x"), of(2, "x"), of(2, "z")];
+        assert_eq!(by_rank(&decls), [0..2, 2..3, 3..5]);
+        let each = |text: &str| resolve_each(&decls, text, resolve_one);
+        assert_eq!(each("x").unwrap(), (false, vec![0, 2, 3]));
+        assert_eq!(each("z").unwrap(), (false, vec![4]));
+        assert_eq!(each("rank2/x").unwrap(), (true, vec![3]));
+        for missing in ["rank1/y", "rank3/x", "w"] {
+            assert_eq!(each(missing).unwrap_err().code(), Code::F006, "{missing}");
+        }
+        // Without ranks everything is of rank 0.
+        assert_eq!(resolve(&[decl("x", "x_set")], "rank0/x").unwrap(), 0);
     }
 
     #[test]

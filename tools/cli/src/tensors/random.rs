@@ -3,12 +3,12 @@
 use super::Decl;
 use birsim_kernels::{Dtype, Profile, cast};
 
-/// Bytes for a tensor: floats evenly in [-1, 1), integers in 0..10, scale bytes near 1. The values depend on seed and name only.
+/// Bytes for a tensor: floats evenly in [-1, 1), integers in 0..10, scale bytes near 1. The values depend on seed, name and rank only.
 /// `None` when the host has too little memory.
 pub fn random_bytes(decl: &Decl, bytes: usize, seed: u64) -> Option<Vec<u8>> {
     // FNV-1a keeps tensors of one program apart.
     let hash =
-        decl.name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+        decl.label().bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
     let mut state = seed ^ hash;
     let mut next = move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -48,6 +48,7 @@ mod tests {
         for dtype in Dtype::ALL.iter().copied() {
             let kind = TensorKind::ExternalInput;
             let decl = Decl {
+                rank: None,
                 name: "x".into(),
                 set: "x_set".into(),
                 by_set: true,

@@ -30,11 +30,20 @@ pub struct LowerOptions {
     pub accept_abstract: bool,
     /// Print every written tensor whose elements are not 32 bits wide.
     pub device_dump: bool,
+    /// Ranks of the replica groups that a kernel names, by name. A group without a name takes the only one, or the one
+    /// called `unspecified`.
+    pub replica_groups: Vec<(String, Vec<Vec<i64>>)>,
 }
 
 impl Default for LowerOptions {
     fn default() -> Self {
-        LowerOptions { arch: Some(Arch::Gen3), strict: false, accept_abstract: false, device_dump: false }
+        LowerOptions {
+            arch: Some(Arch::Gen3),
+            strict: false,
+            accept_abstract: false,
+            device_dump: false,
+            replica_groups: Vec::new(),
+        }
     }
 }
 

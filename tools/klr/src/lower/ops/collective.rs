@@ -39,11 +39,23 @@ fn counts(p: &CollectiveOp, srcs: usize, dsts: usize) -> Result<()> {
     Ok(())
 }
 
-/// Only literal groups can be lowered.
-fn groups(inst: Instruction, p: &CollectiveOp) -> Result<Instruction> {
-    match &p.replica_group {
-        ReplicaGroup::Literal(groups) => Ok(inst.with("replica_groups", Value::Groups(groups.clone()))),
-        other => Err(Error::new(Code::K004, "a replica group must be literal").received(other.constructor())),
+/// Literal groups, and those whose ranks the caller gives.
+fn groups(cx: &Core<'_>, inst: Instruction, p: &CollectiveOp) -> Result<Instruction> {
+    let given = &cx.options.replica_groups;
+    let found = match (&p.replica_group, given.as_slice()) {
+        (ReplicaGroup::Literal(groups), _) => Some(groups),
+        (ReplicaGroup::Named(name), _) => given.iter().find(|(n, _)| n == name).map(|(_, g)| g),
+        (ReplicaGroup::Unspecified, [(_, only)]) => Some(only),
+        (ReplicaGroup::Unspecified, _) => given.iter().find(|(n, _)| n == "unspecified").map(|(_, g)| g),
+    };
+    match (found, &p.replica_group) {
+        (Some(groups), _) => Ok(inst.with("replica_groups", Value::Groups(groups.clone()))),
+        (None, ReplicaGroup::Named(name)) => Err(Error::new(Code::K004, "a replica group must be literal")
+            .received(format!("named '{name}'"))
+            .advice(format!("give its ranks: --replica-group {name}=[[0,1,..],..]"))),
+        (None, other) => Err(Error::new(Code::K004, "a replica group must be literal")
+            .received(other.constructor())
+            .advice("give its ranks: --replica-group unspecified=[[0,1,..],..]")),
     }
 }
 
@@ -69,26 +81,29 @@ fn channel(inst: Instruction, p: &CollectiveOp) -> Result<Instruction> {
 /// Kind 52.
 pub fn all_reduce(cx: &mut Core<'_>, p: &CollectiveOp) -> Result<Instruction> {
     paired(p)?;
-    op(groups(start(cx, p, "AllReduce-", CollectiveKind::AllReduce)?, p)?, p)
+    let inst = start(cx, p, "AllReduce-", CollectiveKind::AllReduce)?;
+    op(groups(cx, inst, p)?, p)
 }
 
 /// Kind 53.
 pub fn all_gather(cx: &mut Core<'_>, p: &CollectiveOp) -> Result<Instruction> {
     paired(p)?;
-    dimension(groups(start(cx, p, "AllGather-", CollectiveKind::AllGather)?, p)?, p)
+    let inst = start(cx, p, "AllGather-", CollectiveKind::AllGather)?;
+    dimension(groups(cx, inst, p)?, p)
 }
 
 /// Kind 54.
 pub fn reduce_scatter(cx: &mut Core<'_>, p: &CollectiveOp) -> Result<Instruction> {
     paired(p)?;
     let inst = start(cx, p, "ReduceScatter-", CollectiveKind::ReduceScatter)?;
-    dimension(op(groups(inst, p)?, p)?, p)
+    dimension(op(groups(cx, inst, p)?, p)?, p)
 }
 
 /// Kind 59.
 pub fn all_to_all(cx: &mut Core<'_>, p: &CollectiveOp) -> Result<Instruction> {
     paired(p)?;
-    groups(start(cx, p, "AllToAll-", CollectiveKind::AllToAll)?, p)
+    let inst = start(cx, p, "AllToAll-", CollectiveKind::AllToAll)?;
+    groups(cx, inst, p)
 }
 
 /// Kind 55.
@@ -106,14 +121,14 @@ pub fn permute(cx: &mut Core<'_>, p: &CollectiveOp) -> Result<Instruction> {
 pub fn permute_implicit(cx: &mut Core<'_>, p: &CollectiveOp) -> Result<Instruction> {
     counts(p, 1, 1)?;
     let inst = start(cx, p, "CollectivePermuteImplicit-", CollectiveKind::PermuteImplicit)?;
-    channel(groups(inst, p)?, p)
+    channel(groups(cx, inst, p)?, p)
 }
 
 /// Kind 57: the peer's value, then the local accumulator.
 pub fn permute_implicit_reduce(cx: &mut Core<'_>, p: &CollectiveOp) -> Result<Instruction> {
     counts(p, 2, 1)?;
     let inst = start(cx, p, "CollectivePermuteImplicitReduce-", CollectiveKind::PermuteReduceImplicit)?;
-    channel(op(groups(inst, p)?, p)?, p)
+    channel(op(groups(cx, inst, p)?, p)?, p)
 }
 
 /// Exchange with another core of the same kernel.

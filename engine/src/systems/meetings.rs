@@ -1,0 +1,81 @@
+//! What is asked of a core between ticks: which rows wait for other cores, what they meet, and what they bring.
+
+use super::machine::MachineParam;
+use crate::exec::{self, Cx, Want};
+use crate::world::columns::slice;
+use crate::world::*;
+use crate::{Code, Error, Result};
+use bevy_ecs::prelude::*;
+
+/// A row that waits for other cores, and the rows of other engines that its place in a queue depends on.
+pub(crate) struct Standing {
+    /// The row.
+    pub row: u32,
+    /// Rows that come before it in list order and have not run.
+    pub before: Vec<u32>,
+    /// Rows that come after it in list order and were let through already.
+    pub after: Vec<u32>,
+}
+
+/// The rows that wait for other cores and were not let through.
+pub(crate) fn standing(
+    program: Res<Program>,
+    settings: Res<Settings>,
+    pc: Res<ProgramCounter>,
+    rows: Query<&SyncSet>,
+    cursors: Query<&Cursor>,
+    registers: Query<&RegisterFile>,
+    axes: Query<&Induction>,
+) -> Vec<Standing> {
+    let (syncs, cursors) = (slice!(rows), slice!(cursors));
+    let env = Scalars { registers: slice!(registers), induction: slice!(axes), seat: settings.seat };
+    let index = |row: u32| program.insts[row as usize].index;
+    let waiting = pc.meetings.iter().filter(|row| !pc.granted.contains(row));
+    let one = |row: &u32| {
+        let mut before = Vec::new();
+        // Rows of an engine are in list order. In list order there is one queue, whose head this is.
+        for c in cursors.iter().take(QUEUES).filter(|c| !(c.next..c.end).contains(row)) {
+            let earlier = (c.next..c.end).take_while(|r| index(*r) < index(*row));
+            before.extend(earlier.filter(|r| {
+                let runs = || predicates_hold(&program.insts[*r as usize].predicates, &env).unwrap_or(false);
+                syncs[*r as usize].meets && !pc.met.contains(r) && runs()
+            }));
+        }
+        let after = pc.met.iter().copied().filter(|r| index(*r) > index(*row)).collect();
+        Standing { row: *row, before, after }
+    };
+    waiting.map(one).collect()
+}
+
+/// What a row meets.
+pub(crate) fn meeting(In(row): In<u32>, mut machine: MachineParam) -> Result<Meeting> {
+    ask(&mut machine, row, |cx| exec::cores::meeting(cx))
+}
+
+/// What a row brings to its meeting: its inputs before it executes.
+pub(crate) fn contribution(In(row): In<u32>, mut machine: MachineParam) -> Result<Contribution> {
+    ask(&mut machine, row, |cx| {
+        let extent = |cx: &Cx, k: usize, role: &str, n: usize| match cx.location_and_pattern(k)? {
+            Some((_, pattern)) => Ok(Extent::of(pattern)),
+            None => Err(Error::new(Code::J009, "a collective moves tensors").operand(format!("{role}[{n}]"))),
+        };
+        let mut out = Contribution::default();
+        for k in 0..cx.n_ins() {
+            out.ins.push(extent(cx, k, "ins", k)?);
+            out.inputs.push(cx.open(&[Want::In(k)])?.ins.src(k)?.to_dense());
+        }
+        for k in 0..cx.n_outs() {
+            out.outs.push(extent(cx, cx.n_ins() + k, "outs", k)?);
+        }
+        Ok(out)
+    })
+}
+
+fn ask<R>(machine: &mut MachineParam, row: u32, f: impl FnOnce(&mut Cx) -> Result<R>) -> Result<R> {
+    let answer = machine.with(|m| {
+        let (program, stop) = (m.program, m.settings.stop.clone());
+        let answer = birsim_kernels::halt::scope(stop, || Cx::new(m, row).and_then(|mut cx| f(&mut cx)));
+        answer.map_err(|e| program.locate(e, row))
+    });
+    answer.unwrap_or_else(|| Err(Error::new(Code::B001, "the core has no engines")))
+}
