@@ -14,6 +14,7 @@ mod uninit;
 mod write_only;
 
 pub use dump::{Dump, Point};
+pub use race::{Clock, Found, Race, SharedAccesses, SharedTouch};
 pub use trace::{TraceRow, TraceSink};
 
 use crate::exec::effects::Effect;
@@ -95,6 +96,10 @@ pub trait Checker: Send + Sync {
     fn released(&mut self, _: &Program, _: &SyncSet) {}
     /// A loop begins another trip that clears the provenance of written memory.
     fn new_trip(&mut self) {}
+    /// The checker of races, which is told of other cores.
+    fn race(&mut self) -> Option<&mut race::Race> {
+        None
+    }
     /// A location was declared, perhaps in the place of one that was released.
     fn declared(&mut self, _: u32) {}
     /// Called at the end of the run.
@@ -157,6 +162,11 @@ impl Hooks {
     /// A loop whose number of trips is known only at run time begins another trip.
     pub fn new_trip(&mut self) {
         self.checkers.iter_mut().for_each(|c| c.new_trip());
+    }
+
+    /// The checker of races, when it is asked for.
+    pub fn race(&mut self) -> Option<&mut race::Race> {
+        self.checkers.iter_mut().find_map(|c| c.race())
     }
 
     /// A location was declared, perhaps in the place of one that was released.

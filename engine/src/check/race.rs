@@ -6,6 +6,7 @@
 mod clock;
 mod history;
 mod record;
+mod shared;
 
 use super::{Checker, Finding, Scene, span};
 use crate::exec::Machine;
@@ -13,21 +14,33 @@ use crate::exec::effects::Effect;
 use crate::ir::{Opcode, SyncKind, Trait, UpdateMode};
 use crate::world::Remark;
 use crate::world::spawn::engine_index;
-use crate::world::{Control, Program, SyncSet, Update, owns_updates, read_register};
-use clock::{ALL, Clock, QUEUE, THREADS};
+use crate::world::{Control, Program, Seat, SyncSet, Update, owns_updates, read_register};
+pub use clock::Clock;
+use clock::{ALL, QUEUE, THREADS};
 use hashbrown::{HashMap, HashSet};
 use history::History;
 use record::{Map, Touch};
+pub use shared::{Found, SharedAccesses, SharedTouch};
 
 /// Findings of one run.
 const FINDINGS: usize = 100;
 
-pub(super) struct Race {
+/// The checker.
+pub struct Race {
     clocks: [Clock; THREADS],
     semaphores: Vec<History>,
     events: Vec<Clock>,
     arenas: HashMap<u32, Map>,
     told: HashSet<(u32, u32)>,
+    /// This core in its rank and in the run.
+    seat: Seat,
+    /// What rows follow that met other cores.
+    granted: HashMap<u32, Clock>,
+    /// Clocks of messages and of updates for other cores, in the order in which they were sent.
+    messages: Vec<Clock>,
+    remote: Vec<Clock>,
+    /// Accesses to memory that other cores see.
+    shared: Vec<SharedTouch>,
 }
 
 impl Default for Race {
@@ -38,6 +51,11 @@ impl Default for Race {
             events: vec![Clock::default(); 256],
             arenas: HashMap::new(),
             told: HashSet::new(),
+            seat: Seat::plain(0, 1),
+            granted: HashMap::new(),
+            messages: Vec::new(),
+            remote: Vec::new(),
+            shared: Vec::new(),
         }
     }
 }
@@ -72,7 +90,8 @@ impl Race {
     fn enter(&mut self, m: &Machine, row: u32) -> (usize, Clock) {
         let program = m.program;
         let sync = &m.syncs[row as usize];
-        let mut seen = Clock::default();
+        self.seat = m.settings.seat;
+        let mut seen = self.granted.remove(&row).unwrap_or_default();
         for w in program.waits_of(sync) {
             match (w.kind, w.reg) {
                 (SyncKind::Event, _) => seen.join(&self.events[w.id as usize]),
@@ -123,7 +142,8 @@ impl Race {
     }
 
     fn post(&mut self, u: &Update, thread: usize, clock: &Clock) {
-        if u.target_core.is_some() {
+        if u.target_core.is_some_and(|core| core != self.seat.core) {
+            self.remote.push(clock.clone());
             return;
         }
         let Some(history) = self.semaphores.get_mut(u.id as usize) else { return };
@@ -135,6 +155,40 @@ impl Race {
             (_, UpdateMode::SemDec) => history.lower(1, clock),
             (_, UpdateMode::SemWrImm | UpdateMode::EvtSet) => history.restart(u.value, clock),
         }
+    }
+
+    /// What precedes a row that waits for other cores.
+    pub(crate) fn stamp(&self, program: &Program, row: u32) -> Clock {
+        match part(program, row) {
+            Part::Thread(t) => self.clocks[t].clone(),
+            Part::All | Part::Control => {
+                let mut all = Clock::default();
+                self.clocks.iter().for_each(|c| all.join(c));
+                all
+            }
+        }
+    }
+
+    /// A row that met other cores follows what they did before.
+    pub(crate) fn grant(&mut self, row: u32, seat: Seat, known: Clock) {
+        self.granted.entry(row).or_default().join(&known.without(seat.id));
+    }
+
+    /// Another core updates a semaphore or event of this one.
+    pub(crate) fn receive(&mut self, u: &Update, seat: Seat, known: Clock) {
+        // Posts of all other cores count as those of one thread, so a wait may follow more of them than it must.
+        let local = Update { target_core: None, ..*u };
+        self.post(&local, QUEUE, &known.without(seat.id));
+    }
+
+    /// Clocks of what was sent since it was last asked: of messages, and of updates.
+    pub(crate) fn take_sent(&mut self) -> (Vec<Clock>, Vec<Clock>) {
+        (std::mem::take(&mut self.messages), std::mem::take(&mut self.remote))
+    }
+
+    /// Accesses to memory that other cores see, since it was last asked.
+    pub(crate) fn take_shared(&mut self) -> Vec<SharedTouch> {
+        std::mem::take(&mut self.shared)
     }
 
     /// Applies what a control instruction does to the semaphores.
@@ -200,6 +254,9 @@ impl Checker for Race {
         let (thread, clock) = self.enter(s.m, s.payload);
         for e in s.effects {
             self.look(s, e, thread, &clock, found);
+            if s.meta(e).shared {
+                self.shared.push(SharedTouch::of(s, e, thread, &clock));
+            }
         }
         if matches!(s.m.program.insts[s.payload as usize].control, Control::Trigger { .. }) {
             // Descriptors start after their trigger, which does not wait for them.
@@ -214,6 +271,9 @@ impl Checker for Race {
             Part::Thread(t) => t,
             _ => ALL,
         };
+        if inst.opcode == Opcode::CollectiveSend {
+            self.messages.push(self.clocks[thread].clone());
+        }
         self.leave(program, &s.m.syncs[s.payload as usize], thread);
         self.control(program, s.payload);
         if let Control::Trigger { trigger, blocks } = &inst.control
@@ -232,6 +292,10 @@ impl Checker for Race {
             self.leave(m.program, &m.syncs[row as usize], thread);
         }
         self.control(m.program, row);
+    }
+
+    fn race(&mut self) -> Option<&mut Race> {
+        Some(self)
     }
 
     fn released(&mut self, program: &Program, sync: &SyncSet) {

@@ -5,6 +5,8 @@
 //! holds it. A meeting takes place once, when its last member has come, so its cost does not depend on who else waits.
 
 use super::agree::{Difference, folded, of_groups, of_tensors};
+use super::races;
+use crate::check::Clock;
 use crate::ir::CollectiveKind;
 use crate::sim::Core;
 use crate::world::*;
@@ -93,7 +95,7 @@ impl Ready {
 struct Inbox {
     /// Number of the first one kept.
     first: u64,
-    kept: VecDeque<Option<Message>>,
+    kept: VecDeque<Option<(Message, Option<Clock>)>>,
 }
 
 /// What collectives of one kind over one group moved.
@@ -143,8 +145,8 @@ impl Floor {
     }
 
     /// Keeps a message until it is asked for.
-    pub fn deliver(&mut self, from: u32, to: u32, message: Message) {
-        self.inboxes.entry((to, from)).or_default().kept.push_back(Some(message));
+    pub fn deliver(&mut self, from: u32, to: u32, message: Message, clock: Option<Clock>) {
+        self.inboxes.entry((to, from)).or_default().kept.push_back(Some((message, clock)));
     }
 
     /// What a core waits for at meetings, row by row.
@@ -361,7 +363,10 @@ impl Floor {
             Ready::Alone(side, alone) => passed.push((side, Received::Alone(alone))),
             Ready::Barrier(sides) => passed.extend(sides.into_iter().map(|s| (s, Received::Passed))),
             Ready::Message(side, from, number) => {
-                let Some(message) = self.take_message(side.0, from, number) else { return Ok(()) };
+                let Some((message, clock)) = self.take_message(side.0, from, number) else { return Ok(()) };
+                if let Some(known) = clock {
+                    races::follow(&mut cores[side.0 as usize], side.1, &known);
+                }
                 cores[from as usize].taken_over(message.bytes.len());
                 passed.push((side, Received::Message(Box::new(message))));
             }
@@ -401,6 +406,11 @@ impl Floor {
                 passed.extend(alike.map(|(k, s)| (*s, Received::Group(Arc::clone(&gathered), k))));
             }
         }
+        let met: Vec<Side> =
+            passed.iter().filter(|(_, r)| !matches!(r, Received::Message(_))).map(|(s, _)| *s).collect();
+        if met.len() > 1 {
+            races::meet(cores, &met);
+        }
         for ((core, row), received) in passed {
             let id = core as usize;
             if let Some(w) = self.waiting[id].remove(&row) {
@@ -412,7 +422,7 @@ impl Floor {
         Ok(())
     }
 
-    fn take_message(&mut self, to: u32, from: u32, number: u64) -> Option<Message> {
+    fn take_message(&mut self, to: u32, from: u32, number: u64) -> Option<(Message, Option<Clock>)> {
         let inbox = self.inboxes.get_mut(&(to, from))?;
         let message = inbox.kept.get_mut(number.checked_sub(inbox.first)? as usize)?.take();
         while inbox.kept.pop_front_if(|m| m.is_none()).is_some() {

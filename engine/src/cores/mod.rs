@@ -8,10 +8,12 @@ mod agree;
 mod check;
 mod meet;
 mod port;
+mod races;
 mod ranks;
 mod remarks;
 mod shared;
 
+use crate::check::Clock;
 use crate::ir::Module;
 use crate::sim::{Builder, Core, Progress, RunSummary, TensorInfo};
 use crate::world::{Parcel, ProgramCounter, Sent};
@@ -21,6 +23,7 @@ pub use meet::CollectiveCount;
 use meet::{Floor, placed};
 use rayon::prelude::*;
 use shared::SharedMemory;
+use std::collections::VecDeque;
 
 /// What happens when a core has nothing left to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,6 +45,7 @@ pub struct Cores {
     /// Cores that ran since meetings were last looked at.
     ran: Vec<usize>,
     floor: Floor,
+    races: races::Races,
     /// Shared tensors, by rank.
     shared: Vec<SharedMemory>,
     /// What cores sent and nobody has delivered.
@@ -87,7 +91,18 @@ impl Cores {
         cores.iter_mut().enumerate().for_each(|(id, core)| core.connect(id, &send));
         let (done, awake) = (vec![false; cores.len()], vec![true; cores.len()]);
         let floor = Floor::new(cores.len());
-        Ok(Cores { done, awake, ran: Vec::new(), floor, options, cores, shared, sent, pool: None })
+        Ok(Cores {
+            done,
+            awake,
+            ran: Vec::new(),
+            races: races::Races::default(),
+            floor,
+            options,
+            cores,
+            shared,
+            sent,
+            pool: None,
+        })
     }
 
     /// Ranks whose tensors are told apart: one unless the run counts ranks and cores apart.
@@ -277,6 +292,10 @@ impl Cores {
             self.ran.push(id);
             self.done[id] = outcome.map_err(|e| placed(&self.cores[id], e))? == Progress::Finished;
         }
+        if self.options.looks_for_races() {
+            let per_rank = self.lnc();
+            self.races.look(&mut self.cores, &self.ran, &self.shared, per_rank);
+        }
         let mut ran = vec![false; self.cores.len()];
         self.ran.iter().for_each(|id| ran[*id] = true);
         for shared in &mut self.shared {
@@ -308,11 +327,21 @@ impl Cores {
         // Cores ran side by side; what one of them sent is in order already.
         sent.sort_by_key(|s| s.from);
         let mut any = false;
+        // What one core sent, with the clocks of both sorts of it.
+        let mut clocks: Option<(u32, VecDeque<Clock>, VecDeque<Clock>)> = None;
         for Sent { from, to, parcel } in sent {
+            if self.options.looks_for_races() && clocks.as_ref().is_none_or(|c| c.0 != from) {
+                let (messages, updates) = races::sent(&mut self.cores[from as usize]);
+                clocks = Some((from, messages.into(), updates.into()));
+            }
             match parcel {
-                Parcel::Message(message) => self.floor.deliver(from, to, *message),
+                Parcel::Message(message) => {
+                    let clock = clocks.as_mut().and_then(|c| c.1.pop_front());
+                    self.floor.deliver(from, to, *message, clock);
+                }
                 Parcel::Update(update) => {
                     let core = &mut self.cores[to as usize];
+                    races::receive(core, &update, clocks.as_mut().and_then(|c| c.2.pop_front()));
                     core.apply_update(&update).map_err(|e| placed(core, e))?;
                     (self.awake[to as usize], any) = (true, true);
                 }

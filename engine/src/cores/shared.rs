@@ -7,6 +7,7 @@
 use crate::sim::Core;
 use crate::world::{Diagnostic, Remark};
 use crate::{Code, Error, Result};
+use hashbrown::HashMap;
 use std::collections::BTreeMap;
 
 /// The copies of one tensor.
@@ -20,6 +21,7 @@ struct Shared {
 #[derive(Default)]
 pub(crate) struct SharedMemory {
     tensors: Vec<Shared>,
+    of_copy: HashMap<(usize, usize), usize>,
 }
 
 /// Bytes of a tensor that a core wrote: first byte, inside the tensor, and contents.
@@ -55,7 +57,26 @@ impl SharedMemory {
         for (core, at) in tensors.iter().flat_map(|t| &t.copies) {
             cores[core - first].note_writes(*at)?;
         }
-        Ok(SharedMemory { tensors })
+        let mut this = SharedMemory { tensors, of_copy: HashMap::new() };
+        this.index();
+        Ok(this)
+    }
+
+    /// The tensor that a location is a copy of.
+    pub(super) fn tensor_of(&self, copy: (usize, usize)) -> Option<usize> {
+        self.of_copy.get(&copy).copied()
+    }
+
+    /// Name of a tensor.
+    pub(super) fn name_of(&self, tensor: usize) -> &str {
+        &self.tensors[tensor].name
+    }
+
+    fn index(&mut self) {
+        self.of_copy.clear();
+        for (k, t) in self.tensors.iter().enumerate() {
+            self.of_copy.extend(t.copies.iter().map(|c| (*c, k)));
+        }
     }
 
     /// Adds a copy of the tensor with this key; it takes over what the other copies hold.
@@ -65,6 +86,7 @@ impl SharedMemory {
         cores[copy.0].note_writes(copy.1)?;
         let Some(shared) = self.tensors.iter_mut().find(|t| t.name == key) else {
             self.tensors.push(Shared { name: key.to_string(), copies: vec![copy] });
+            self.index();
             return Ok(());
         };
         if let Some((first, at)) = shared.copies.first().copied() {
@@ -76,6 +98,7 @@ impl SharedMemory {
         }
         shared.copies.push(copy);
         shared.copies.sort_unstable();
+        self.index();
         Ok(())
     }
 

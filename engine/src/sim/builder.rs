@@ -235,6 +235,11 @@ impl Builder {
         self.seat.unwrap_or_else(|| Seat::plain(self.core, self.cores.unwrap_or(1)))
     }
 
+    /// Races are looked for.
+    pub(crate) fn looks_for_races(&self) -> bool {
+        self.checks.contains(&Check::Race)
+    }
+
     /// Every executed instruction is reported.
     pub(crate) fn traces(&self) -> bool {
         self.trace.is_some()

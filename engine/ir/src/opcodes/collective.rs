@@ -13,9 +13,7 @@ rows! {
         queue: Ty::Str => Def::Absent;
     }
     CollectiveCompute = 48, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in*"] => ["out*"], Approximate,
-        "opcodes 10; ruling D15",
-        partial "AllToAllV and the reducing permutes over several cores are not described",
-        is [Meets, EndsWindow, KeepsSome] {
+        "opcodes 10; ruling D15", is [Meets, EndsWindow, KeepsSome] {
         queue: Ty::Str => Def::Absent;
         kind: Ty::Enum(CollectiveKind::DEF) => Def::Enum(2);
         replica_groups: Ty::Groups => Def::Absent;
@@ -38,15 +36,13 @@ rows! {
         dma_qos: Ty::Enum(DmaQosClass::DEF) => Def::Enum(0);
     }
     CollectiveSend = 49, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in"] => [], Approximate,
-        "opcodes 13",
-        partial "machine-dependent: the peer is a core of the same run", is [EndsWindow] {
+        "opcodes 13", is [EndsWindow] {
         queue: Ty::Str => Def::Absent;
         peer_id: Ty::U32 => Def::Required;
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
     CollectiveRecv = 50, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], [] => ["out"], Approximate,
-        "opcodes 13",
-        partial "machine-dependent: the peer is a core of the same run", is [Meets, EndsWindow] {
+        "opcodes 13", is [Meets, EndsWindow] {
         queue: Ty::Str => Def::Absent;
         peer_id: Ty::U32 => Def::Required;
     }

@@ -60,8 +60,7 @@ dma_rows! {
         dma_blocks: Ty::Strs => Def::Absent;
     }
     @plain {
-        GPSIMDSB2SB = 33, Kernel, [Pool], ["in"] => ["out"], Approximate, "opcodes 9",
-            partial "machine-dependent: the exchange needs the partner core in the run", is [Meets, EndsWindow] {}
+        GPSIMDSB2SB = 33, Kernel, [Pool], ["in"] => ["out"], Approximate, "opcodes 9", is [Meets, EndsWindow] {}
         DMADescriptor = 68, Abstract, [Dma], [] => [], Unsupported, "opcodes 1", is [ImpliesEngine] {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }
