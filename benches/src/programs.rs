@@ -2,7 +2,7 @@
 
 use birsim_engine::ir::{
     AddressSpace, ApPair, Arch, Axis, Block, BranchCompare, Engine, Expr, Extra, Function, ImmValue, Instruction,
-    Location, LocationSet, MemoryType, Module, Opcode, Operand, PhysicalAp, RegisterAp, RegisterDecl, Storage,
+    Location, LocationSet, MemoryType, Module, Name, Opcode, Operand, PhysicalAp, RegisterAp, RegisterDecl, Storage,
     SyncKind, TensorKind, UpdateMode, UpdateRef, Value, WaitMode, WaitRef,
 };
 use birsim_kernels::Dtype;
@@ -46,9 +46,9 @@ pub fn cell(name: &str, offset: i64) -> Operand {
     Operand::Physical(PhysicalAp {
         dtype: Dtype::Float32,
         memref: name.into(),
-        memsetref: String::new(),
+        memsetref: Name::default(),
         offset,
-        ap: vec![ApPair { step: 1, num: 1 }, ApPair { step: 1, num: 1 }],
+        ap: vec![ApPair { step: 1, num: 1 }, ApPair { step: 1, num: 1 }].into(),
         dynamic: None,
         extra: Extra::new(),
     })
@@ -123,11 +123,11 @@ pub fn repeat(name: &str, trips: i64, body: Vec<Instruction>) -> Instruction {
 
 /// A row piece that starts at the element a register names.
 pub fn by_register(tensor: &str, register: &str, cols: i64) -> Operand {
-    Operand::RegisterAp(RegisterAp {
+    Operand::RegisterAp(Box::new(RegisterAp {
         dtype: Dtype::Float32,
-        memsetref: format!("{tensor}_set"),
-        memref: String::new(),
-        ap: vec![ApPair { step: 1, num: 1 }, ApPair { step: 1, num: cols }],
+        memsetref: format!("{tensor}_set").into(),
+        memref: Name::default(),
+        ap: vec![ApPair { step: 1, num: 1 }, ApPair { step: 1, num: cols }].into(),
         regref: None,
         is_regloc_offset: false,
         reg_ap_offset: Some(register.into()),
@@ -135,7 +135,7 @@ pub fn by_register(tensor: &str, register: &str, cols: i64) -> Operand {
         reg_sub_tensor_id: None,
         const_sub_tensor_id: -1,
         extra: Extra::new(),
-    })
+    }))
 }
 
 /// A copy of one element between cells, from the element that a register names.

@@ -4,8 +4,8 @@ pub use birsim_benches::programs::{block, by_register, wait};
 
 use birsim_benches::programs::tensor;
 use birsim_engine::ir::{
-    ApPair, Axis, BranchCompare, DynamicAp, Engine, Expr, Extra, ImmValue, Instruction, MemoryType, Opcode, Operand,
-    PhysicalAp, RegisterDecl, Storage, SymbolicAp, TensorKind, Value,
+    ApPair, Axis, BranchCompare, DynamicAp, Engine, Expr, Extra, ImmValue, Instruction, MemoryType, Name, Opcode,
+    Operand, PhysicalAp, RegisterDecl, Storage, SymbolicAp, TensorKind, Value,
 };
 use birsim_kernels::Dtype;
 use birsim_kernels::alu::AluOp;
@@ -106,9 +106,9 @@ fn physical(tensor: &str, dtype: Dtype, offset: i64, ap: Vec<ApPair>) -> Physica
     PhysicalAp {
         dtype,
         memref: tensor.into(),
-        memsetref: String::new(),
+        memsetref: Name::default(),
         offset,
-        ap,
+        ap: ap.into(),
         dynamic: None,
         extra: Extra::new(),
     }
@@ -131,17 +131,17 @@ pub fn element(tensor: &str, offset: i64) -> Operand {
 
 /// A rectangle whose corner is an expression per dimension.
 pub fn symbolic(tensor: &str, addrs: Vec<Expr>, pitch: i64, rows: i64, cols: i64) -> Operand {
-    Operand::Symbolic(SymbolicAp {
+    Operand::Symbolic(Box::new(SymbolicAp {
         dtype: Dtype::Float32,
         pwap: false,
-        memsetref: format!("{tensor}_set"),
-        memref: String::new(),
-        ap: pairs(pitch, rows, cols),
+        memsetref: format!("{tensor}_set").into(),
+        memref: Name::default(),
+        ap: pairs(pitch, rows, cols).into(),
         addrs,
         tensor_indirect_arg_id: -1,
         num_tensor_indirect_indices: None,
         extra: Extra::new(),
-    })
+    }))
 }
 
 /// A row piece whose run-time offset is a register.

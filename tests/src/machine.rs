@@ -174,7 +174,7 @@ pub fn add(name: &str, register: &str, value: i128) -> Instruction {
 pub fn counted(axis: &str, lb: i64, ub: i64, stride: i64, list: Vec<Instruction>) -> Instruction {
     let [lb, ub, stride] = [lb, ub, stride].map(Expr::Const);
     let mut l = looped(format!("L-{axis}"), Opcode::Loop, axis, lb, ub, stride);
-    l.blocks = vec![block(&format!("{axis}-body"), list)];
+    l.blocks = vec![block(&format!("{axis}-body"), list)].into();
     l
 }
 

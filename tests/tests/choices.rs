@@ -36,7 +36,7 @@ fn error_with(m: &Module, field: &str, value: &str) -> Error {
 
 fn counted(ub: i64, stride: i64, list: Vec<Instruction>) -> Instruction {
     let mut l = looped("L".into(), Opcode::Loop, "i", Expr::Const(0), Expr::Const(ub), Expr::Const(stride));
-    l.blocks = vec![block("body", list)];
+    l.blocks = vec![block("body", list)].into();
     l
 }
 
@@ -44,7 +44,7 @@ fn counted(ub: i64, stride: i64, list: Vec<Instruction>) -> Instruction {
 fn d35_loops_without_bounds_and_strides_of_zero() {
     let bare = program(vec![], vec![counted(0, 0, vec![count("A", 0)])]);
     let mut none = plain("L", Opcode::Loop);
-    none.blocks = vec![block("body", vec![count("A", 0)])];
+    none.blocks = vec![block("body", vec![count("A", 0)])].into();
     for m in [bare, program(vec![], vec![none])] {
         assert_eq!(cells_with(&m, "loop_without_bounds", "once")[0], 1.0);
         assert_eq!(cells_with(&m, "loop_without_bounds", "never")[0], 0.0);

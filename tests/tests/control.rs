@@ -11,7 +11,7 @@ use birsim_tests::machine::*;
 
 fn do_while(register: &str, list: Vec<Instruction>) -> Instruction {
     let mut w = plain("W", Opcode::DoWhile).with("cond", Value::Expr(Expr::Register(register.into())));
-    w.blocks = vec![block("W-body", list)];
+    w.blocks = vec![block("W-body", list)].into();
     w
 }
 
@@ -73,7 +73,7 @@ fn zero_trips_touch_nothing() {
     }
     let mut dynamic =
         looped("D".into(), Opcode::DynamicForLoop, "i", Expr::Const(0), affine("r", 1, 0), Expr::Const(1));
-    dynamic.blocks = vec![block("B", body())];
+    dynamic.blocks = vec![block("B", body())].into();
     for trips in [0, -7] {
         assert_eq!(run(&program(r(), vec![set("S", "r", trips), dynamic.clone()]))[0], 0.0);
     }
@@ -91,12 +91,12 @@ fn d35_degenerate_loops_run_once_and_stride_0_is_1() {
     let body = || vec![count("C", 0)];
     assert_eq!(run(&program(r(), vec![counted("i", 0, 0, 0, body())]))[0], 1.0);
     let mut none = plain("L", Opcode::Loop);
-    none.blocks = vec![block("B", body())];
+    none.blocks = vec![block("B", body())].into();
     assert_eq!(run(&program(r(), vec![none]))[0], 1.0);
     assert_eq!(run(&program(r(), vec![counted("i", 0, 4, 0, body())]))[0], 4.0);
     let mut negative =
         looped("D".into(), Opcode::DynamicForLoop, "i", Expr::Const(0), affine("r", 1, 0), affine("t", 1, 0));
-    negative.blocks = vec![block("B", body())];
+    negative.blocks = vec![block("B", body())].into();
     let e = fails(&program(r(), vec![set("S", "r", 3), set("T", "t", -1), negative]));
     assert_eq!((e.code(), e.place().instruction.as_deref()), (Code::J011, Some("D")));
 }
@@ -105,7 +105,7 @@ fn d35_degenerate_loops_run_once_and_stride_0_is_1() {
 fn dynamic_bounds_follow_outer_axes_and_registers() {
     // Inner loop: from i to 2 * r + 1 in steps of i + 1, for i in 0..3 and r = 2.
     let mut inner = looped("D".into(), Opcode::DynamicForLoop, "j", axis("i"), affine("r", 2, 1), plus(axis("i"), 1));
-    inner.blocks = vec![block("B", vec![count("C", 0)])];
+    inner.blocks = vec![block("B", vec![count("C", 0)])].into();
     let m = program(r(), vec![set("S", "r", 2), counted("i", 0, 3, 1, vec![inner])]);
     assert_eq!(run(&m)[0], 5.0 + 2.0 + 1.0);
 }
@@ -113,7 +113,7 @@ fn dynamic_bounds_follow_outer_axes_and_registers() {
 #[test]
 fn a_dynamic_bound_is_read_when_the_loop_starts() {
     let mut l = looped("D".into(), Opcode::DynamicForLoop, "i", Expr::Const(0), affine("r", 1, 0), Expr::Const(1));
-    l.blocks = vec![block("B", vec![count("C", 0), add("more", "r", 1)])];
+    l.blocks = vec![block("B", vec![count("C", 0), add("more", "r", 1)])].into();
     assert_eq!(run(&program(r(), vec![set("S", "r", 3), l]))[0], 3.0);
 }
 

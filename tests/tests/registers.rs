@@ -369,8 +369,8 @@ fn d47_only_the_documented_opcodes_reach_dram_by_a_register_pattern() {
 fn a_register_pattern_without_an_offset_holds_the_byte_address() {
     let absolute = |bytes: i128| {
         let Operand::RegisterAp(a) = by_register("d", "i", 1) else { unreachable!("a register pattern") };
-        let from = RegisterAp { reg_ap_offset: None, regref: Some("i".into()), ..a };
-        at(bytes, vec![dma(Operand::RegisterAp(from), cell("cells", 0))])
+        let from = RegisterAp { reg_ap_offset: None, regref: Some("i".into()), ..*a };
+        at(bytes, vec![dma(Operand::RegisterAp(Box::new(from)), cell("cells", 0))])
     };
     assert_eq!(run(&absolute(12))[0], 4.0);
     for outside in [13, 32, -4] {
@@ -395,10 +395,12 @@ fn a_register_selects_the_piece_of_a_tensor() {
                 .collect();
         }
         let Operand::RegisterAp(a) = by_register("s", "i", 1) else { unreachable!("a register pattern") };
-        let from = RegisterAp { reg_ap_offset: None, const_ap_offset: 1, reg_sub_tensor_id: Some("i".into()), ..a };
+        let from = RegisterAp { reg_ap_offset: None, const_ap_offset: 1, reg_sub_tensor_id: Some("i".into()), ..*a };
         let fill = (0..3)
             .map(|k| memset(format!("F{k}"), Engine::Dve, block_of(&format!("s{k}"), 4, 0, 1, 4), k as f32 + 1.0));
-        let list = fill.chain([moved(reg("i"), imm(id)), dma(Operand::RegisterAp(from), cell("cells", 0))]).collect();
+        let list = fill
+            .chain([moved(reg("i"), imm(id)), dma(Operand::RegisterAp(Box::new(from)), cell("cells", 0))])
+            .collect();
         program([tensors(), vec![pieces]].concat(), list)
     };
     assert_eq!(run(&piece(0))[0], 3.0);

@@ -57,7 +57,7 @@ fn update_modes_are_modular() {
     use UpdateMode::*;
     let after = |list: &[UpdateRef]| {
         let mut i = nop("N", Engine::Sp);
-        i.sync.on_update = list.to_vec();
+        i.sync.on_update = list.to_vec().into();
         semaphores(&program(vec![], vec![i, count("A", 0)]))[9]
     };
     assert_eq!(after(&[semaphore(SemAddImm, 7), semaphore(SemSubImm, 2)]), 5);
@@ -179,7 +179,7 @@ fn d21_events_are_clear_at_the_end_of_every_block() {
     let e = fails(&blocks(vec![], vec![block("P", vec![signalling(count("A", 0), event(3))]), block("Q", vec![])]));
     assert_eq!((e.code(), e.place().block.as_deref()), (Code::S004, Some("P")));
     let mut l = looped("L".into(), Opcode::Loop, "i", Expr::Const(0), Expr::Const(2), Expr::Const(1));
-    l.blocks = vec![block("body", vec![signalling(count("A", 0), event(3))])];
+    l.blocks = vec![block("body", vec![signalling(count("A", 0), event(3))])].into();
     assert_eq!(fails(&program(vec![], vec![l])).code(), Code::S004);
 }
 
@@ -262,7 +262,7 @@ fn the_second_update_of_a_barrier_follows_everybodys_first() {
     // The first lists write 5 and then 6 by queue order; all second lists act after both.
     let with_second = |name: &str, engine, first: u32, second: Vec<UpdateRef>| {
         let mut b = signalling(barrier(name, engine), semaphore(UpdateMode::SemWrImm, first));
-        b.sync.second_update = second;
+        b.sync.second_update = second.into();
         b
     };
     let list = vec![
@@ -346,7 +346,7 @@ fn queued(list: Vec<Instruction>) -> Module {
         d.outs = vec![cell("cells", 10)];
         let mut b = Instruction::new(format!("b{k}"), Opcode::DMABlock, Engine::Dma).with("dma_trigger", "T");
         b.sync.on_update.push(update(SyncKind::Semaphore, 30, UpdateMode::SemAddImm, 16));
-        b.blocks = vec![block(&format!("b{k}-list"), vec![d])];
+        b.blocks = vec![block(&format!("b{k}-list"), vec![d])].into();
         blocks.push(b);
     }
     let start = (0..3).map(|k| memset(format!("S{k}"), Engine::Dve, cell("cells", k), (k + 1) as f32 * 10.0));

@@ -4,6 +4,7 @@
 //! This crate knows nothing of worlds, memory or execution. It takes dtypes, ALU operations, enumerations and errors
 //! from `birsim-kernels`; the engine binds opcodes to code.
 
+mod compact;
 pub mod enums;
 pub mod expr;
 pub mod format;
@@ -21,6 +22,7 @@ pub mod traits;
 pub mod validate;
 pub mod value;
 
+pub use compact::{Extra, Name, Pairs};
 pub use enums::*;
 pub use expr::{Expr, Predicate, PredicateOp};
 pub use module::{Block, BlockArgument, Dependency, Function, Instruction, Module, Queue, SourceLocation};
@@ -29,8 +31,7 @@ pub use params::{Keys, Params};
 pub use storage::{Location, LocationSet, RegisterDecl, Storage};
 pub use sync::{SyncInfo, SyncKind, UpdateRef, WaitRef};
 pub use table::{Fidelity, Field, FieldType, Opcode, Role, RouteClass, Row};
+/// A list that is mostly empty.
+pub use thin_vec::ThinVec;
 pub use traits::{Rule, Trait, When};
 pub use value::{Axis, Value};
-
-/// Keys that the reader does not know, kept for writing back.
-pub type Extra = serde_json::Map<String, serde_json::Value>;

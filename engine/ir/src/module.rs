@@ -1,7 +1,8 @@
 //! Module, functions, blocks, instructions (`bir-json.md` 2, 3, 5).
 
 use super::{
-    Arch, EdgeKind, Engine, Expr, Extra, Opcode, Operand, Origin, Predicate, QueueType, Storage, SyncInfo, Value,
+    Arch, EdgeKind, Engine, Expr, Extra, Opcode, Operand, Origin, Predicate, QueueType, Storage, SyncInfo, ThinVec,
+    Value,
 };
 
 /// A BIR module.
@@ -125,21 +126,21 @@ pub struct Instruction {
     /// Outputs.
     pub outs: Vec<Operand>,
     /// Index operands.
-    pub indirection_ins: Vec<Operand>,
+    pub indirection_ins: ThinVec<Operand>,
     /// Own fields, aligned with the opcode's [`super::Row::fields`]; `None` = absent, meaning the default.
     pub fields: Vec<Option<Value>>,
     /// Waits and updates.
     pub sync: SyncInfo,
     /// Runs only when all hold.
-    pub predicates: Vec<Predicate>,
+    pub predicates: ThinVec<Predicate>,
     /// Enclosing axes, outermost first.
-    pub loopnest: Vec<String>,
+    pub loopnest: ThinVec<String>,
     /// Dependencies.
-    pub dependencies: Vec<Dependency>,
+    pub dependencies: ThinVec<Dependency>,
     /// Dependencies across iterations.
-    pub loop_carried_dependencies: Vec<Dependency>,
+    pub loop_carried_dependencies: ThinVec<Dependency>,
     /// Scheduling order expressions.
-    pub order: Vec<Expr>,
+    pub order: ThinVec<Expr>,
     /// Cost model only.
     pub scheduled_start: i64,
     /// Cost model only.
@@ -147,9 +148,9 @@ pub struct Instruction {
     /// Who created it.
     pub origin: Origin,
     /// Source location, when known.
-    pub debug: Option<SourceLocation>,
+    pub debug: Option<Box<SourceLocation>>,
     /// Blocks of loops and of DMABlock.
-    pub blocks: Vec<Block>,
+    pub blocks: ThinVec<Block>,
     /// `optin_passes`, `unroll_dependencies`, `dma_trigger_debug_update_semaphore_id` and unknown keys.
     pub extra: Extra,
 }
@@ -164,21 +165,26 @@ impl Instruction {
             engine_id: 0,
             ins: Vec::new(),
             outs: Vec::new(),
-            indirection_ins: Vec::new(),
+            indirection_ins: ThinVec::new(),
             fields: vec![None; opcode.row().fields.len()],
             sync: SyncInfo::default(),
-            predicates: Vec::new(),
-            loopnest: Vec::new(),
-            dependencies: Vec::new(),
-            loop_carried_dependencies: Vec::new(),
-            order: Vec::new(),
+            predicates: ThinVec::new(),
+            loopnest: ThinVec::new(),
+            dependencies: ThinVec::new(),
+            loop_carried_dependencies: ThinVec::new(),
+            order: ThinVec::new(),
             scheduled_start: 0,
             scheduled_end: 0,
             origin: Origin::Internal,
             debug: None,
-            blocks: Vec::new(),
+            blocks: ThinVec::new(),
             extra: Extra::new(),
         }
+    }
+
+    /// The lists of operands by their JSON keys.
+    pub fn lists(&self) -> [(&'static str, &[Operand]); 3] {
+        [("ins", &self.ins), ("outs", &self.outs), ("indirection_ins", &self.indirection_ins)]
     }
 
     /// The value of a field by JSON key: as written, else the row's default.

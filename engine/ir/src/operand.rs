@@ -1,10 +1,10 @@
 //! Operands of instructions (`bir-json.md` 6).
 
-use super::{Expr, Extra, IndirectDim};
+use super::{Expr, Extra, IndirectDim, Name, Pairs};
 use birsim_kernels::Dtype;
 
 /// One `[step, num]` pair; steps count elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ApPair {
     /// Distance of neighbours in elements.
     pub step: i64,
@@ -18,13 +18,13 @@ pub struct PhysicalAp {
     /// Element type of the access.
     pub dtype: Dtype,
     /// Location name; empty when only the set is named.
-    pub memref: String,
+    pub memref: Name,
     /// Set name; may be empty when `memref` is unique.
-    pub memsetref: String,
+    pub memsetref: Name,
     /// Offset in elements.
     pub offset: i64,
     /// Pairs, outermost (partition) first.
-    pub ap: Vec<ApPair>,
+    pub ap: Pairs,
     /// Run-time part of the address.
     pub dynamic: Option<Box<DynamicAp>>,
     /// Unknown and bookkeeping keys (`access_shape`, `memref_owner_func`, ...).
@@ -62,11 +62,11 @@ pub struct SymbolicAp {
     /// Written as `symbolic_pwap`.
     pub pwap: bool,
     /// Set name.
-    pub memsetref: String,
+    pub memsetref: Name,
     /// Location name, rarely given.
-    pub memref: String,
+    pub memref: Name,
     /// Pairs, outermost first.
-    pub ap: Vec<ApPair>,
+    pub ap: Pairs,
     /// One address expression per tensor dimension.
     pub addrs: Vec<Expr>,
     /// Index operand of an indirect access; -1 when none.
@@ -83,11 +83,11 @@ pub struct RegisterAp {
     /// Element type of the access.
     pub dtype: Dtype,
     /// Set name.
-    pub memsetref: String,
+    pub memsetref: Name,
     /// Location name, rarely given.
-    pub memref: String,
+    pub memref: Name,
     /// Pairs, outermost first.
-    pub ap: Vec<ApPair>,
+    pub ap: Pairs,
     /// Register with the resolved address, or the offset when `is_regloc_offset`.
     pub regref: Option<String>,
     /// `regref` holds an element offset.
@@ -119,9 +119,9 @@ pub enum Operand {
     /// Access pattern with a static address.
     Physical(PhysicalAp),
     /// Access pattern whose address is affine in the loop axes.
-    Symbolic(SymbolicAp),
+    Symbolic(Box<SymbolicAp>),
     /// Access pattern whose address is in registers.
-    RegisterAp(RegisterAp),
+    RegisterAp(Box<RegisterAp>),
     /// `imm_value`.
     Imm {
         /// Element type.

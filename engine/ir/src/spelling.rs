@@ -86,7 +86,7 @@ fn instruction(i: &Instruction, remarks: &mut Vec<String>) {
     };
     let own = i.opcode.row().fields.iter().zip(&i.fields).filter(|(_, v)| v.is_none()).map(|(f, _)| f.key);
     look("", &i.extra, &mut INSTRUCTION.into_iter().chain(own));
-    let lists = [("ins", &i.ins), ("outs", &i.outs), ("indirection_ins", &i.indirection_ins)];
+    let lists = i.lists();
     for (role, operands) in lists {
         // Places are written out for the rare operand that has unknown keys.
         for (k, operand) in operands.iter().enumerate().filter(|(_, o)| !o.extra().is_empty()) {

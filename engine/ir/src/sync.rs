@@ -1,6 +1,6 @@
 //! Synchronisation of an instruction (`bir-json.md` 8).
 
-use super::{Extra, UpdateMode, WaitMode};
+use super::{Extra, Name, ThinVec, UpdateMode, WaitMode};
 
 birsim_kernels::named_enum! {
     /// What a sync reference names.
@@ -19,9 +19,9 @@ pub struct WaitRef {
     /// Awaited value.
     pub value: u32,
     /// Register of `sem-ge-reg`.
-    pub regref: Option<String>,
+    pub regref: Option<Name>,
     /// Producing instruction; informative.
-    pub from: Option<String>,
+    pub from: Option<Name>,
     /// Unknown keys.
     pub extra: Extra,
 }
@@ -47,11 +47,11 @@ pub struct UpdateRef {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SyncInfo {
     /// Conditions before it runs.
-    pub on_wait: Vec<WaitRef>,
+    pub on_wait: ThinVec<WaitRef>,
     /// Effects after it ran.
-    pub on_update: Vec<UpdateRef>,
+    pub on_update: ThinVec<UpdateRef>,
     /// Effects of an AllEngineBarrier when all engines have met, after everybody's `on_update` (`machine.md` 6).
-    pub second_update: Vec<UpdateRef>,
+    pub second_update: ThinVec<UpdateRef>,
     /// Unknown keys.
     pub extra: Extra,
 }

@@ -7,7 +7,7 @@ use birsim_kernels::Dtype;
 use serde_json::json;
 
 fn extra() -> Extra {
-    json!({"zz_unknown": {"nested": [1, "two", null]}}).as_object().cloned().unwrap()
+    json!({"zz_unknown": {"nested": [1, "two", null]}}).as_object().cloned().unwrap().into()
 }
 
 fn axis_term(name: &str, k: i64) -> Expr {
@@ -75,10 +75,10 @@ fn operands() -> Vec<Operand> {
     vec![
         Operand::Physical(PhysicalAp {
             dtype: Dtype::Bfloat16,
-            memref: text("x"),
-            memsetref: text("x_set"),
+            memref: "x".into(),
+            memsetref: "x_set".into(),
             offset: 7,
-            ap: ap(),
+            ap: ap().into(),
             dynamic: Some(Box::new(DynamicAp {
                 offset_expr: Some(Expr::Register(text("r0"))),
                 actual_ap: vec![pair(1, 2)],
@@ -92,22 +92,22 @@ fn operands() -> Vec<Operand> {
             })),
             extra: extra(),
         }),
-        Operand::Symbolic(SymbolicAp {
+        Operand::Symbolic(Box::new(SymbolicAp {
             dtype: Dtype::Float32,
             pwap: true,
-            memsetref: text("x_set"),
-            memref: text("x"),
-            ap: ap(),
+            memsetref: "x_set".into(),
+            memref: "x".into(),
+            ap: ap().into(),
             addrs: expressions(),
             tensor_indirect_arg_id: 2,
             num_tensor_indirect_indices: Some(9),
             extra: extra(),
-        }),
-        Operand::RegisterAp(RegisterAp {
+        })),
+        Operand::RegisterAp(Box::new(RegisterAp {
             dtype: Dtype::Float8E4m3fnX4,
-            memsetref: text("x_set"),
-            memref: text("x"),
-            ap: ap(),
+            memsetref: "x_set".into(),
+            memref: "x".into(),
+            ap: ap().into(),
             regref: Some(text("r1")),
             is_regloc_offset: true,
             reg_ap_offset: Some(text("r0")),
@@ -115,7 +115,7 @@ fn operands() -> Vec<Operand> {
             reg_sub_tensor_id: Some(text("r2")),
             const_sub_tensor_id: 1,
             extra: extra(),
-        }),
+        })),
         Operand::Register { dtype: Dtype::Int32, regref: text("r0"), extra: extra() },
     ]
 }
@@ -142,7 +142,7 @@ fn full_instruction(opcode: Opcode, n: usize) -> Instruction {
     i.engine_id = 3;
     i.ins = operands().into_iter().chain(immediates()).collect();
     i.outs = operands();
-    i.indirection_ins = operands();
+    i.indirection_ins = operands().into();
     i.sync = SyncInfo {
         on_wait: WaitMode::ALL
             .iter()
@@ -151,8 +151,8 @@ fn full_instruction(opcode: Opcode, n: usize) -> Instruction {
                 id: 255,
                 mode: *m,
                 value: 16,
-                regref: Some("r0".to_string()),
-                from: Some("I-0".to_string()),
+                regref: Some("r0".into()),
+                from: Some("I-0".into()),
                 extra: extra(),
             })
             .collect(),
@@ -167,7 +167,7 @@ fn full_instruction(opcode: Opcode, n: usize) -> Instruction {
                 extra: extra(),
             })
             .collect(),
-        second_update: Vec::new(),
+        second_update: ThinVec::new(),
         extra: extra(),
     };
     // Only a barrier has a second list.
@@ -175,19 +175,19 @@ fn full_instruction(opcode: Opcode, n: usize) -> Instruction {
         i.sync.second_update = i.sync.on_update.clone();
     }
     i.predicates = PredicateOp::ALL.iter().zip(expressions()).map(|(op, expr)| Predicate { expr, op: *op }).collect();
-    i.loopnest = vec!["i".to_string(), "j".to_string()];
+    i.loopnest = ["i".to_string(), "j".to_string()].into();
     i.dependencies = EdgeKind::ALL.iter().map(|k| Dependency { on: "I-0".to_string(), kind: *k }).collect();
-    i.loop_carried_dependencies = vec![Dependency { on: "I-1".to_string(), kind: EdgeKind::Anti }];
-    i.order = expressions();
+    i.loop_carried_dependencies = [Dependency { on: "I-1".to_string(), kind: EdgeKind::Anti }].into();
+    i.order = expressions().into();
     i.scheduled_start = -5;
     i.scheduled_end = i64::MAX;
     i.origin = Origin::Nki;
-    i.debug = Some(SourceLocation {
+    i.debug = Some(Box::new(SourceLocation {
         lineno: Some(12),
         op_name: Some("add".to_string()),
         filename: Some("kernel.py".to_string()),
         extra: extra(),
-    });
+    }));
     i.blocks = vec![Block {
         name: format!("I-{n}-body"),
         arguments: vec![BlockArgument {
@@ -201,7 +201,8 @@ fn full_instruction(opcode: Opcode, n: usize) -> Instruction {
         }],
         instructions: vec![Instruction::new("inner", Opcode::NoOp, Engine::Unassigned)],
         extra: extra(),
-    }];
+    }]
+    .into();
     i.extra = extra();
     i
 }

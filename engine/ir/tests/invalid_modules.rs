@@ -256,7 +256,7 @@ fn expressions_and_loops_built_too_deep_are_refused() {
     for n in 0..200 {
         let mut outer = Instruction::new(format!("L{n}"), Opcode::Loop, Engine::All);
         outer.blocks =
-            vec![Block { name: "B".into(), arguments: vec![], instructions: vec![inner], extra: Extra::new() }];
+            vec![Block { name: "B".into(), arguments: vec![], instructions: vec![inner], extra: Extra::new() }].into();
         inner = outer;
     }
     let errors = validate::validate(&function(&inner)).unwrap_err();

@@ -129,7 +129,7 @@ impl Context<'_> {
                         max_index: d.indirect_dim_max_index,
                         coefficient,
                     });
-                    let ap = if d.actual_ap.is_empty() { &a.ap } else { &d.actual_ap };
+                    let ap = if d.actual_ap.is_empty() { &*a.ap } else { &d.actual_ap };
                     let sub = Ex::C(i64::from(self.tensor_id(set, loc)));
                     let mut spec = self.spec(set, sub, fold(offset, 0), a.dtype, ap, vector);
                     spec.bytes = (!bytes.is_empty()).then(|| fold(bytes, 0));

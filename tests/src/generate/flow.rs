@@ -19,7 +19,7 @@ impl Generator {
                 c.outs = vec![block_of(to, 16, self.rng.below(9), 2, 4)];
                 list.push(c);
             }
-            b.blocks = vec![block(&format!("{name}-list"), list)];
+            b.blocks = vec![block(&format!("{name}-list"), list)].into();
             instructions.push(b);
         }
         Queue {
@@ -41,7 +41,7 @@ impl Generator {
         list.push(self.alu(AluOp::Add, "s0", reg("s0"), imm(1), Engine::All));
         let mut ret = Instruction::new(self.name("return"), Opcode::Return, Engine::All);
         // The counter lives on between calls, so some calls return early.
-        ret.predicates = vec![Predicate { expr: affine("s0", 1, -2), op: PredicateOp::Ge }];
+        ret.predicates = vec![Predicate { expr: affine("s0", 1, -2), op: PredicateOp::Ge }].into();
         list.push(ret);
         vec![block("sub-1", list), block("sub-2", self.segment())]
     }
@@ -105,8 +105,9 @@ impl Generator {
                 _ => {
                     let mut barrier = Instruction::new(self.name("barrier"), Opcode::AllEngineBarrier, Engine::All);
                     if self.rng.chance(50) {
-                        barrier.sync.on_update = vec![update(SyncKind::Semaphore, 230, UpdateMode::SemWrImm, 7)];
-                        barrier.sync.second_update = vec![update(SyncKind::Semaphore, 230, UpdateMode::SemSubImm, 2)];
+                        barrier.sync.on_update = vec![update(SyncKind::Semaphore, 230, UpdateMode::SemWrImm, 7)].into();
+                        barrier.sync.second_update =
+                            vec![update(SyncKind::Semaphore, 230, UpdateMode::SemSubImm, 2)].into();
                     }
                     list.push(barrier);
                 }
@@ -156,7 +157,7 @@ impl Generator {
         if breaks && self.rng.chance(60) {
             let axis = self.axes.last().cloned().unwrap_or_default();
             let mut leave = Instruction::new(self.name("break"), Opcode::Break, Engine::All);
-            leave.predicates = vec![Predicate { expr: plus(Expr::Axis(axis), -1), op: PredicateOp::Eq }];
+            leave.predicates = vec![Predicate { expr: plus(Expr::Axis(axis), -1), op: PredicateOp::Eq }].into();
             blocks.last_mut().expect("a body has a block").instructions.push(leave);
         }
         blocks
@@ -169,7 +170,7 @@ impl Generator {
         let (lb, ub, stride) = (Expr::Const(lb), Expr::Const(ub), Expr::Const(stride));
         let mut l = looped(self.name("loop"), Opcode::Loop, &name, lb, ub, stride);
         self.axes.push(name);
-        l.blocks = self.body(depth, true);
+        l.blocks = self.body(depth, true).into();
         self.axes.pop();
         vec![l]
     }
@@ -184,7 +185,7 @@ impl Generator {
         let start = self.set("w1", i128::from(trips));
         let mut l = looped(self.name("loop"), Opcode::DynamicForLoop, &name, lb, affine("w1", 2, -1), Expr::Const(2));
         self.axes.push(name);
-        l.blocks = self.body(depth, true);
+        l.blocks = self.body(depth, true).into();
         self.axes.pop();
         vec![start, l]
     }
@@ -198,7 +199,7 @@ impl Generator {
         let start = self.set("w2", trips);
         let mut l = Instruction::new(self.name("while"), Opcode::DoWhile, Engine::All)
             .with("cond", Value::Expr(Expr::Register("w2".into())));
-        l.blocks = self.body(2, false);
+        l.blocks = self.body(2, false).into();
         let last = l.blocks.last_mut().expect("a body has a block");
         let fewer =
             Instruction { name: self.name("fewer"), ..self.alu(AluOp::Subtract, "w2", reg("w2"), imm(1), Engine::All) };
@@ -220,7 +221,7 @@ impl Generator {
         let quiet = |o: &Op| !matches!(o.inst.opcode, Opcode::DMATrigger | Opcode::SwitchQueueInstance);
         let list = std::iter::repeat_with(|| self.op()).filter(quiet).take(n as usize).map(|o| o.inst).collect();
         self.axes.pop();
-        l.blocks = vec![block(&self.name("B"), list)];
+        l.blocks = vec![block(&self.name("B"), list)].into();
         l
     }
 

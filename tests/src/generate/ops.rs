@@ -13,7 +13,7 @@ impl Generator {
                 _ => affine("s0", 1, -1),
             };
             use PredicateOp::*;
-            i.predicates = vec![Predicate { expr, op: self.rng.pick(&[Ge, Eq, Lt, Le, Gt, Ne]) }];
+            i.predicates = vec![Predicate { expr, op: self.rng.pick(&[Ge, Eq, Lt, Le, Gt, Ne]) }].into();
         }
         self.touches(i)
     }
@@ -202,8 +202,8 @@ impl Generator {
                 return;
             }
             Operand::Physical(a) => format!("{}_set", a.memref),
-            Operand::Symbolic(a) => a.memsetref.clone(),
-            Operand::RegisterAp(a) => a.memsetref.clone(),
+            Operand::Symbolic(a) => a.memsetref.to_string(),
+            Operand::RegisterAp(a) => a.memsetref.to_string(),
             _ => return,
         };
         if f.arguments.contains(&set) {

@@ -98,8 +98,9 @@ impl Generator {
                 let mut meet = Instruction::new(g.name("meet"), Opcode::AllEngineBarrier, e);
                 // First lists act in queue order, second ones after all first ones.
                 if g.rng.chance(10) {
-                    meet.sync.on_update = vec![update(SyncKind::Semaphore, 231, UpdateMode::SemWrImm, queue(e) + 5)];
-                    meet.sync.second_update = vec![update(SyncKind::Semaphore, 231, UpdateMode::SemAddImm, 3)];
+                    meet.sync.on_update =
+                        vec![update(SyncKind::Semaphore, 231, UpdateMode::SemWrImm, queue(e) + 5)].into();
+                    meet.sync.second_update = vec![update(SyncKind::Semaphore, 231, UpdateMode::SemAddImm, 3)].into();
                 }
                 list.push(meet);
             }

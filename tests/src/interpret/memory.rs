@@ -28,8 +28,8 @@ impl<'a> Plain<'a> {
     pub(super) fn tensor_of(&self, f: &Function, o: &Operand) -> &'a Location {
         let set = match o {
             Operand::Physical(a) => set_name(f, &a.memref, &a.memsetref),
-            Operand::Symbolic(a) => a.memsetref.clone(),
-            Operand::RegisterAp(a) => a.memsetref.clone(),
+            Operand::Symbolic(a) => a.memsetref.to_string(),
+            Operand::RegisterAp(a) => a.memsetref.to_string(),
             other => unreachable!("{other:?} is no tensor"),
         };
         self.location(f, &set).1
@@ -60,20 +60,20 @@ impl<'a> Plain<'a> {
             Operand::Symbolic(a) => {
                 let pitch = self.location(f, &a.memsetref).1.dims[1] as i64 / 4;
                 let offset = self.value(f, &a.addrs[0]) * pitch + self.value(f, &a.addrs[1]);
-                (a.memsetref.clone(), offset, &a.ap)
+                (a.memsetref.to_string(), offset, &a.ap)
             }
             Operand::RegisterAp(a) => {
                 let offset = match &a.reg_ap_offset {
                     Some(r) => self.register(f, r),
                     None => a.const_ap_offset,
                 };
-                (a.memsetref.clone(), offset, &a.ap)
+                (a.memsetref.to_string(), offset, &a.ap)
             }
             other => unreachable!("{other:?} is no tensor"),
         };
         let (space, loc) = self.location(f, &set);
         let mut elements = vec![offset];
-        for p in ap {
+        for p in ap.iter() {
             elements = elements.iter().flat_map(|e| (0..p.num).map(move |n| e + n * p.step)).collect();
         }
         let pitch = loc.dims[1] as i64 / 4;

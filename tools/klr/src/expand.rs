@@ -315,5 +315,5 @@ fn set_of(operand: &Operand) -> Option<String> {
         Operand::Symbolic(a) => (&a.memsetref, &a.memref),
         _ => return None,
     };
-    [set, location].into_iter().find(|n| !n.is_empty()).cloned()
+    [set, location].into_iter().find(|n| !n.is_empty()).map(|n| n.to_string())
 }

@@ -5,7 +5,8 @@ use crate::op::{Access, Decl, Dynamic, Op, Opnd, Region, Role, Step};
 use crate::source::Source;
 use birsim_engine::ir::{
     AddressSpace, ApPair, Block, DynamicAp, Engine, Expr, Extra, Function, ImmValue, IndirectDim, Instruction,
-    Location, LocationSet, MemoryType, Module, Operand, PhysicalAp, RegisterDecl, SourceLocation, Storage, TensorKind,
+    Location, LocationSet, MemoryType, Module, Name, Operand, PhysicalAp, RegisterDecl, SourceLocation, Storage,
+    TensorKind,
 };
 use birsim_kernels::Dtype;
 use std::collections::HashMap;
@@ -155,14 +156,14 @@ fn instruction(op: &Op, names: &Names, sources: &dyn Fn(u32) -> Option<Source>) 
     for o in &op.outs {
         i.outs.push(operand(o, names, &mut index));
     }
-    i.indirection_ins = index;
+    i.indirection_ins = index.into();
     if let Some(s) = sources(op.source) {
-        i.debug = Some(SourceLocation {
+        i.debug = Some(Box::new(SourceLocation {
             lineno: Some(i64::from(s.line)),
             op_name: op.name.as_ref().map(|n| n.to_string()),
             filename: Some(s.file),
             extra: Extra::new(),
-        });
+        }));
     }
     if !op.body.is_empty() {
         i.blocks.push(block(&format!("body{n}"), &op.body, names, sources));
@@ -215,10 +216,10 @@ fn physical(a: &Access, names: &Names, index: &mut Vec<Operand>) -> PhysicalAp {
     });
     PhysicalAp {
         dtype: a.dtype,
-        memref: names.of(a.loc).to_owned(),
-        memsetref: String::new(),
+        memref: names.of(a.loc).into(),
+        memsetref: Name::default(),
         offset: a.offset,
-        ap,
+        ap: ap.into(),
         dynamic,
         extra: Extra::new(),
     }

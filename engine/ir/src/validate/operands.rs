@@ -42,7 +42,7 @@ impl<'m> Walk<'m> {
                 self.fault(i, Slot::Operand("indirection_ins", n), e);
             }
         }
-        for (list, operands) in [("ins", &i.ins), ("outs", &i.outs), ("indirection_ins", &i.indirection_ins)] {
+        for (list, operands) in i.lists() {
             for (n, o) in operands.iter().enumerate() {
                 self.operand(i, list, n, o);
             }

@@ -57,7 +57,7 @@ impl<'m> Walk<'m> {
     }
 
     pub(super) fn references(&mut self, i: &'m Instruction) {
-        for (list, operands) in [("ins", &i.ins), ("outs", &i.outs), ("indirection_ins", &i.indirection_ins)] {
+        for (list, operands) in i.lists() {
             for (n, operand) in operands.iter().enumerate() {
                 self.operand_references(i, Slot::Operand(list, n), operand);
             }

@@ -27,7 +27,7 @@ impl Context<'_> {
             predicates.push(CompiledPredicate { ex: self.expr(&p.expr)?, op: p.op });
         }
         let first = self.program.operands.len() as u32;
-        for (role, list) in [("ins", &i.ins), ("outs", &i.outs), ("indirection_ins", &i.indirection_ins)] {
+        for (role, list) in i.lists() {
             for (k, o) in list.iter().enumerate() {
                 self.moving = takes_offset(i, role, k);
                 let compiled = self.operand(o).map_err(|e| e.operand(format!("{role}[{k}]")));

@@ -1,6 +1,6 @@
 //! Parallel loops.
 
-use crate::ir::{Block, Instruction, Opcode, Trait, Value};
+use crate::ir::{Block, Instruction, Opcode, ThinVec, Trait, Value};
 use crate::{Code, Error, Result};
 use birsim_kernels::profile::ParallelLoops;
 use std::borrow::Cow;
@@ -30,7 +30,7 @@ pub(super) fn expand_parallel(list: &[Instruction], order: ParallelLoops) -> Res
             inside.push(("", None));
         }
         let last = inside.len() - 1;
-        let mut bare = Instruction { blocks: Vec::new(), ..i.clone() };
+        let mut bare = Instruction { blocks: ThinVec::new(), ..i.clone() };
         bare.set("isParallel", Value::Bool(false));
         for (k, (name, inner)) in inside.into_iter().enumerate() {
             let mut shell = bare.clone();
@@ -42,8 +42,9 @@ pub(super) fn expand_parallel(list: &[Instruction], order: ParallelLoops) -> Res
                 shell.sync.second_update.clear();
             }
             let instructions: Vec<Instruction> = inner.into_iter().collect();
+            let arguments = Vec::new();
             shell.blocks =
-                vec![Block { name: name.to_string(), arguments: Vec::new(), instructions, extra: Default::default() }];
+                [Block { name: name.to_string(), arguments, instructions, extra: Default::default() }].into();
             out.push(Cow::Owned(shell));
         }
     }

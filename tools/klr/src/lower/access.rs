@@ -153,7 +153,7 @@ impl Core<'_> {
         };
         ap.dynamic = Some(Box::new(DynamicAp {
             offset_expr: Some(offset_expr),
-            actual_ap: ap.ap.clone(),
+            actual_ap: ap.ap.to_vec(),
             c: Some(ap.offset),
             aff_expr: Vec::new(),
             indirect_dim: index.as_ref().map(|_| IndirectDim::W),
@@ -302,10 +302,10 @@ fn physical(linear: Linear, place: &Placement) -> Result<PhysicalAp> {
     }
     Ok(PhysicalAp {
         dtype,
-        memref: place.location.clone(),
-        memsetref: place.set.clone(),
+        memref: place.location.as_str().into(),
+        memsetref: place.set.as_str().into(),
         offset,
-        ap: pairs,
+        ap: pairs.into(),
         dynamic: None,
         extra: Extra::new(),
     })

@@ -145,12 +145,12 @@ impl Core<'_> {
                 self.note(format!("two statements are named {}; the second becomes {claimed}", inst.name));
             }
             inst.name = claimed;
-            inst.debug = Some(SourceLocation {
+            inst.debug = Some(Box::new(SourceLocation {
                 lineno: i64::try_from(stmt.pos.line).ok(),
                 op_name: Some(stmt.name.clone().unwrap_or_else(|| "nki-op".to_owned())),
                 filename: stmt.pos.filename.clone(),
                 extra: Extra::new(),
-            });
+            }));
         }
         Ok(list)
     }
@@ -165,7 +165,7 @@ impl Core<'_> {
             }
             let prefix = format!("COMPILER-GENERATED-COREID-{}-DevicePrint-", self.core);
             let mut print = self.inst(&prefix, Opcode::DevicePrint, Engine::Pool);
-            print.set("prefix", Value::Str(ap.memref.clone()));
+            print.set("prefix", Value::from(ap.memref.as_str()));
             print.ins.push(out);
             list.push(print);
         }
@@ -263,10 +263,10 @@ impl Core<'_> {
                 };
                 Operand::Physical(birsim_ir::PhysicalAp {
                     dtype: region.dtype,
-                    memref: placement.location.clone(),
-                    memsetref: placement.set.clone(),
+                    memref: placement.location.as_str().into(),
+                    memsetref: placement.set.as_str().into(),
                     offset: 0,
-                    ap: vec![pair(row, region.rows), pair(1, row)],
+                    ap: vec![pair(row, region.rows), pair(1, row)].into(),
                     dynamic: None,
                     extra: Extra::new(),
                 })

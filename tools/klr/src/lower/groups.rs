@@ -4,7 +4,7 @@
 //! Any other write to the location ends its groups. "First" is decided along every path of the control flow: a matmul
 //! adds only when its group is open on every path that leads to it, so a group inside a loop starts again in each trip.
 
-use birsim_ir::{ApPair, Block, Instruction, MemoryType, Opcode, Operand, PhysicalAp, Storage};
+use birsim_ir::{ApPair, Block, Instruction, MemoryType, Name, Opcode, Operand, PhysicalAp, Storage};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Flag bits of `accumulation_flag`.
@@ -41,7 +41,7 @@ impl Open {
 }
 
 /// Location, offset and pairs: what makes two destinations the same.
-type Destination = (String, i64, Vec<(i64, i64)>);
+type Destination = (Name, i64, Vec<(i64, i64)>);
 
 /// What an instruction does to the groups.
 enum Effect {
@@ -88,7 +88,7 @@ pub fn assign(blocks: &mut [Block], storage: &[Storage]) -> Vec<String> {
     // Groups by destination, and the groups of each location.
     let mut numbers: HashMap<Destination, usize> = HashMap::new();
     let mut destinations: Vec<PhysicalAp> = Vec::new();
-    let mut of_location: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut of_location: HashMap<Name, Vec<usize>> = HashMap::new();
     for inst in blocks.iter().flat_map(|b| &b.instructions).filter(|i| i.opcode.is_matmul()) {
         let Some(Operand::Physical(ap)) = inst.outs.first() else { continue };
         let key = (ap.memref.clone(), ap.offset, ap.ap.iter().map(|p| (p.step, p.num)).collect());

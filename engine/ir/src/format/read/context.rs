@@ -2,7 +2,9 @@
 
 use super::locate;
 use super::span::Text;
+use crate::{ApPair, Name, Pairs};
 use birsim_kernels::{Code, Error};
+use hashbrown::HashSet;
 use serde::de;
 use serde_json::error::Category;
 use std::cell::{Cell, RefCell};
@@ -19,6 +21,9 @@ pub(super) struct Context {
     error: RefCell<Option<Error>>,
     /// The key that an object has twice.
     twice: RefCell<Option<String>>,
+    /// Names and patterns so far: most occur many times.
+    names: RefCell<HashSet<Name>>,
+    patterns: RefCell<HashSet<Pairs>>,
     /// One record is read by itself: lists of records inside it are skipped.
     alone: bool,
 }
@@ -36,6 +41,16 @@ impl Context {
     /// The records of this list are read one by one elsewhere.
     pub fn skips(&self, key: &str) -> bool {
         self.alone && RECORDS.contains(&key)
+    }
+
+    /// A name, shared with the earlier ones of this text.
+    pub fn shared(&self, text: &str) -> Name {
+        self.names.borrow_mut().get_or_insert_with(text, |t| t.into()).clone()
+    }
+
+    /// A pattern, shared with the earlier ones that have these pairs.
+    pub fn pattern(&self, pairs: &[ApPair]) -> Pairs {
+        self.patterns.borrow_mut().get_or_insert_with(pairs, |p| p.into()).clone()
     }
 
     /// Enters a list of records.

@@ -5,17 +5,18 @@ use super::expr::{ExprSeed, PredicateSeed};
 use super::field;
 use super::module::BlockSeed;
 use super::operand::OperandSeed;
-use super::scalar::{Int, Key, Name, Text, U32, keep, list, record, records, value};
+use super::raw::{Raw, RawSeed};
+use super::scalar::{Int, Key, Name, Text, U32, few, few_values, keep, record, records, value};
 use super::sync::{Sync, Update, Wait};
-use super::unique::JsonSeed;
 use crate::nearest::nearest;
 use crate::{
-    Dependency, EdgeKind, Engine, Extra, Instruction, Opcode, Operand, SourceLocation, SyncInfo, Trait, UpdateRef,
-    Value,
+    Dependency, EdgeKind, Engine, Extra, Instruction, Opcode, Operand, SourceLocation, SyncInfo, ThinVec, Trait,
+    UpdateRef, Value,
 };
 use birsim_kernels::{Code, Error};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
+use smallvec::SmallVec;
 use std::fmt;
 
 record! {
@@ -24,8 +25,8 @@ record! {
         let (mut name, mut opcode, mut engine) = (None, None, None);
         // The opcode is set below; only its fields vector depends on it.
         let mut i = Instruction::new("", Opcode::NoOp, Engine::Unassigned);
-        let mut own: Vec<(Key<'de>, Json)> = Vec::new();
-        let (mut beside, mut waits_beside) = (Vec::new(), Vec::new());
+        let mut own: SmallVec<[(Key<'de>, Raw<'de>); 12]> = SmallVec::new();
+        let (mut beside, mut waits_beside) = (ThinVec::new(), ThinVec::new());
         while let Some(key) = map.next_key()? {
             match &*key {
                 "name" => name = value(cx, &mut map, "name", Text)?,
@@ -34,30 +35,33 @@ record! {
                 "engine_id" => i.engine_id = value(cx, &mut map, "engine_id", U32)?.unwrap_or(0),
                 "ins" => i.ins = operands(cx, &mut map, "ins")?,
                 "outs" => i.outs = operands(cx, &mut map, "outs")?,
-                "indirection_ins" => i.indirection_ins = operands(cx, &mut map, "indirection_ins")?,
+                "indirection_ins" => {
+                    let list = value(cx, &mut map, "indirection_ins", few(cx, "indirection_ins", OperandSeed(cx)))?;
+                    i.indirection_ins = list.unwrap_or_default();
+                }
                 "sync_info" => i.sync = value(cx, &mut map, "sync_info", Sync(cx))?.unwrap_or_default(),
                 "on_wait" => {
-                    let waits = value(cx, &mut map, "on_wait", records(cx, "on_wait", Wait(cx)))?;
+                    let waits = value(cx, &mut map, "on_wait", few(cx, "on_wait", Wait(cx)))?;
                     waits_beside.extend(waits.unwrap_or_default());
                 }
                 "on_update" => {
-                    let updates = value(cx, &mut map, "on_update", records(cx, "on_update", Update(cx)))?;
+                    let updates = value(cx, &mut map, "on_update", few(cx, "on_update", Update(cx)))?;
                     beside.extend(updates.unwrap_or_default());
                 }
                 "predicates" => {
-                    i.predicates = value(cx, &mut map, "predicates", list(cx, PredicateSeed(cx)))?.unwrap_or_default();
+                    i.predicates = value(cx, &mut map, "predicates", few_values(cx, PredicateSeed(cx)))?.unwrap_or_default();
                 }
-                "loopnest" => i.loopnest = value(cx, &mut map, "loopnest", list(cx, Text))?.unwrap_or_default(),
+                "loopnest" => i.loopnest = value(cx, &mut map, "loopnest", few_values(cx, Text))?.unwrap_or_default(),
                 "dependencies" => {
                     i.dependencies =
-                        value(cx, &mut map, "dependencies", list(cx, DependencySeed(cx)))?.unwrap_or_default();
+                        value(cx, &mut map, "dependencies", few_values(cx, DependencySeed(cx)))?.unwrap_or_default();
                 }
                 "loop_carried_dependencies" => {
                     i.loop_carried_dependencies =
-                        value(cx, &mut map, "loop_carried_dependencies", list(cx, DependencySeed(cx)))?
+                        value(cx, &mut map, "loop_carried_dependencies", few_values(cx, DependencySeed(cx)))?
                             .unwrap_or_default();
                 }
-                "order" => i.order = value(cx, &mut map, "order", list(cx, ExprSeed(cx)))?.unwrap_or_default(),
+                "order" => i.order = value(cx, &mut map, "order", few_values(cx, ExprSeed(cx)))?.unwrap_or_default(),
                 "scheduled_start" => {
                     i.scheduled_start = value(cx, &mut map, "scheduled_start", Int)?.unwrap_or(0);
                 }
@@ -67,11 +71,11 @@ record! {
                         i.origin = origin;
                     }
                 }
-                "debug" => i.debug = value(cx, &mut map, "debug", Debug(cx))?,
+                "debug" => i.debug = value(cx, &mut map, "debug", Debug(cx))?.map(Box::new),
                 "blocks" => {
-                    i.blocks = value(cx, &mut map, "blocks", records(cx, "blocks", BlockSeed(cx)))?.unwrap_or_default();
+                    i.blocks = value(cx, &mut map, "blocks", few(cx, "blocks", BlockSeed(cx)))?.unwrap_or_default();
                 }
-                _ => own.push((key, map.next_value_seed(JsonSeed(cx))?)),
+                _ => own.push((key, map.next_value_seed(RawSeed(cx))?)),
             }
         }
         i.opcode = opcode.ok_or_else(|| cx.missing("opcode", "an instruction"))?;
@@ -103,7 +107,7 @@ fn operands<'de, A: de::MapAccess<'de>>(
 
 /// What an `on_update` beside `sync_info` means, as DMABlock spells it. Of a barrier it is the second update, whose own
 /// spelling is not known (proposed); elsewhere it continues the list inside.
-fn updates_beside(opcode: Opcode, sync: &mut SyncInfo) -> &mut Vec<UpdateRef> {
+fn updates_beside(opcode: Opcode, sync: &mut SyncInfo) -> &mut ThinVec<UpdateRef> {
     if opcode == Opcode::AllEngineBarrier { &mut sync.second_update } else { &mut sync.on_update }
 }
 
@@ -111,13 +115,16 @@ fn updates_beside(opcode: Opcode, sync: &mut SyncInfo) -> &mut Vec<UpdateRef> {
 fn move_immediates(i: &mut Instruction) {
     let immediate =
         |o: &Operand| matches!(o, Operand::Imm { .. } | Operand::SymbolicImm { .. } | Operand::ImmArray { .. });
-    for list in [&mut i.outs, &mut i.indirection_ins] {
-        if list.iter().any(immediate) {
-            let (moved, kept) = std::mem::take(list).into_iter().partition(immediate);
-            *list = kept;
-            let moved: Vec<Operand> = moved;
-            i.ins.extend(moved);
-        }
+    if i.outs.iter().any(immediate) {
+        let (moved, kept): (Vec<Operand>, Vec<Operand>) = std::mem::take(&mut i.outs).into_iter().partition(immediate);
+        i.outs = kept;
+        i.ins.extend(moved);
+    }
+    if i.indirection_ins.iter().any(immediate) {
+        let all = std::mem::take(&mut i.indirection_ins).into_iter();
+        let (moved, kept): (Vec<Operand>, Vec<Operand>) = all.partition(immediate);
+        i.indirection_ins = kept.into();
+        i.ins.extend(moved);
     }
 }
 
@@ -157,12 +164,23 @@ fn flag(cx: &Context, key: &'static str, json: &Json) -> Result<bool, serde_json
 }
 
 /// Sorts own keys into the fields of the opcode's row; the rest is kept.
-fn own_keys(cx: &Context, i: &mut Instruction, own: Vec<(Key<'_>, Json)>) -> Result<(), serde_json::Error> {
+fn own_keys<'de>(
+    cx: &Context,
+    i: &mut Instruction,
+    own: impl IntoIterator<Item = (Key<'de>, Raw<'de>)>,
+) -> Result<(), serde_json::Error> {
     let row = i.opcode.row();
     let (mut start, mut stop) = (None, None);
     let mut axis_keys = Extra::new();
     let mut channel = None;
-    for (key, json) in own {
+    for (key, raw) in own {
+        if let Some(n) = row.field_index(&key)
+            && let Some(v) = raw.plain(&row.fields[n])
+        {
+            i.fields[n] = Some(v).filter(|v| !row.fields[n].default.is(v));
+            continue;
+        }
+        let json = raw.into_json();
         let index = match &*key {
             "instance_name" => row.field_index("instance"),
             "cc_channel" if is_nested_channel(&json) => {
@@ -207,7 +225,7 @@ fn own_keys(cx: &Context, i: &mut Instruction, own: Vec<(Key<'_>, Json)>) -> Res
         && i.fields[n].is_none()
     {
         axis_keys.insert("name".to_string(), Json::String(String::new()));
-        i.fields[n] = Some(field::convert(cx, &row.fields[n], Json::Object(axis_keys))?);
+        i.fields[n] = Some(field::convert(cx, &row.fields[n], Json::Object(axis_keys.into_map()))?);
     }
     if (start.is_some() || stop.is_some())
         && let Some(n) = row.field_index("accumulation_flag")

@@ -7,6 +7,7 @@ mod instruction;
 mod locate;
 mod module;
 mod operand;
+mod raw;
 mod recover;
 mod scalar;
 mod shown;

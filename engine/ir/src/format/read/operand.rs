@@ -2,22 +2,23 @@
 
 use super::context::Context;
 use super::expr::{ExprSeed, ScaledSeed};
-use super::scalar::{Flag, Imm, Int, Name, Pair, Text, Uint, keep, list, record, value};
+use super::scalar::{Flag, Imm, Int, Name, Pair, Passing, Pattern, Shared, Text, Uint, keep, list, record, value};
 use super::unique::Once;
-use crate::{ApPair, DynamicAp, Expr, Extra, ImmValue, Operand, PhysicalAp, RegisterAp, SymbolicAp};
+use crate::{DynamicAp, Expr, Extra, ImmValue, Operand, Pairs, PhysicalAp, RegisterAp, SymbolicAp};
 use birsim_kernels::{Code, Dtype};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Every key that an operand of any kind may hold.
 #[derive(Default)]
-struct Parts {
-    kind: Option<String>,
+struct Parts<'de> {
+    kind: Option<Cow<'de, str>>,
     dtype: Option<Dtype>,
-    ap: Option<Vec<ApPair>>,
+    ap: Option<Pairs>,
     offset: Option<i64>,
-    memref: Option<String>,
-    memsetref: Option<String>,
+    memref: Option<crate::Name>,
+    memsetref: Option<crate::Name>,
     dynamic: Option<Box<DynamicAp>>,
     addrs: Option<Vec<Expr>>,
     tensor_indirect_arg_id: Option<i64>,
@@ -40,12 +41,12 @@ record! {
         let mut p = Parts::default();
         while let Some(key) = map.next_key()? {
             match &*key {
-                "kind" => p.kind = value(cx, &mut map, "kind", Text)?,
+                "kind" => p.kind = value(cx, &mut map, "kind", Passing)?,
                 "dtype" => p.dtype = value(cx, &mut map, "dtype", Name::new(cx))?,
-                "ap" => p.ap = value(cx, &mut map, "ap", list(cx, Pair(cx)))?,
+                "ap" => p.ap = value(cx, &mut map, "ap", Pattern(cx))?,
                 "offset" => p.offset = value(cx, &mut map, "offset", Int)?,
-                "memref" => p.memref = value(cx, &mut map, "memref", Text)?,
-                "memsetref" => p.memsetref = value(cx, &mut map, "memsetref", Text)?,
+                "memref" => p.memref = value(cx, &mut map, "memref", Shared(cx))?,
+                "memsetref" => p.memsetref = value(cx, &mut map, "memsetref", Shared(cx))?,
                 "dynamic_ap_info" => p.dynamic = value(cx, &mut map, "dynamic_ap_info", Dynamic(cx))?.map(Box::new),
                 "addrs" => p.addrs = value(cx, &mut map, "addrs", list(cx, ExprSeed(cx)))?,
                 "tensor_indirect_arg_id" => {
@@ -71,7 +72,7 @@ record! {
     }
 }
 
-impl Parts {
+impl Parts<'_> {
     fn build<E: de::Error>(mut self, cx: &Context) -> Result<Operand, E> {
         let kind = self.kind.take().ok_or_else(|| cx.missing("kind", "an operand"))?;
         let dtype = self.dtype.ok_or_else(|| cx.missing("dtype", &format!("an operand of kind {kind}")))?;
@@ -80,7 +81,7 @@ impl Parts {
             cx.at_key("offset");
             return Err(cx.fail(Code::J002, "only a physical_ap has `offset`", &kind));
         }
-        Ok(match kind.as_str() {
+        Ok(match &*kind {
             "physical_ap" => Operand::Physical(PhysicalAp {
                 dtype,
                 memref: self.memref.unwrap_or_default(),
@@ -90,7 +91,7 @@ impl Parts {
                 dynamic: self.dynamic,
                 extra: self.extra,
             }),
-            "symbolic_ap" | "symbolic_pwap" => Operand::Symbolic(SymbolicAp {
+            "symbolic_ap" | "symbolic_pwap" => Operand::Symbolic(Box::new(SymbolicAp {
                 dtype,
                 pwap: kind == "symbolic_pwap",
                 memsetref: self.memsetref.unwrap_or_default(),
@@ -100,8 +101,8 @@ impl Parts {
                 tensor_indirect_arg_id: self.tensor_indirect_arg_id.unwrap_or(-1),
                 num_tensor_indirect_indices: self.num_tensor_indirect_indices,
                 extra: self.extra,
-            }),
-            "register_ap" => Operand::RegisterAp(RegisterAp {
+            })),
+            "register_ap" => Operand::RegisterAp(Box::new(RegisterAp {
                 dtype,
                 memsetref: self.memsetref.unwrap_or_default(),
                 memref: self.memref.unwrap_or_default(),
@@ -113,7 +114,7 @@ impl Parts {
                 reg_sub_tensor_id: self.reg_sub_tensor_id,
                 const_sub_tensor_id: self.const_sub_tensor_id.unwrap_or(-1),
                 extra: self.extra,
-            }),
+            })),
             "imm_value" => Operand::Imm { dtype, value: self.value.ok_or_else(|| need("value"))?, extra: self.extra },
             "symbolic_imm_value" => Operand::SymbolicImm {
                 dtype,

@@ -2,9 +2,10 @@
 
 use super::context::Context;
 use super::unique::{JsonSeed, Once};
-use crate::{ApPair, Extra, ImmValue};
+use crate::{ApPair, Extra, ImmValue, Pairs, ThinVec};
 use birsim_kernels::{Code, EnumDef, Named};
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Unexpected, Visitor};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -272,9 +273,6 @@ pub(super) fn unknown(def: &EnumDef, got: &str) -> birsim_kernels::Error {
         .advice(format!("one of: {}", names.join(", ")))
 }
 
-/// Spare bytes of a list that are worth giving back.
-const SLACK: usize = 128;
-
 /// A list; with a name, the context follows its records.
 #[derive(Clone, Copy)]
 pub(super) struct List<'c, S> {
@@ -293,6 +291,28 @@ pub(super) fn records<'c, S>(cx: &'c Context, key: &'static str, of: S) -> List<
     List { cx, named: Some(key), of }
 }
 
+impl<'de, S: DeserializeSeed<'de> + Copy> List<'_, S> {
+    fn each<A: SeqAccess<'de>>(self, mut seq: A, mut push: impl FnMut(S::Value)) -> Result<(), A::Error> {
+        if let Some(key) = self.named {
+            if self.cx.skips(key) {
+                while seq.next_element::<de::IgnoredAny>()?.is_some() {}
+                return Ok(());
+            }
+            self.cx.enter(key);
+        }
+        while let Some(item) = seq.next_element_seed(self.of)? {
+            push(item);
+            if self.named.is_some() {
+                self.cx.next();
+            }
+        }
+        if self.named.is_some() {
+            self.cx.leave();
+        }
+        Ok(())
+    }
+}
+
 impl<'de, S: DeserializeSeed<'de> + Copy> DeserializeSeed<'de> for List<'_, S> {
     type Value = Vec<S::Value>;
 
@@ -308,29 +328,136 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for List<'_, S> {
         f.write_str("a list")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
         let mut items = Vec::new();
-        if let Some(key) = self.named {
-            if self.cx.skips(key) {
-                while seq.next_element::<de::IgnoredAny>()?.is_some() {}
-                return Ok(items);
+        self.each(seq, |item| {
+            // Most lists hold one or two records; a vector grows to four at once.
+            if items.len() < 4 {
+                items.reserve_exact(1);
             }
-            self.cx.enter(key);
-        }
-        while let Some(item) = seq.next_element_seed(self.of)? {
             items.push(item);
-            if self.named.is_some() {
-                self.cx.next();
-            }
-        }
-        if self.named.is_some() {
-            self.cx.leave();
-        }
-        // Most lists hold one or two records; a vector grows to four at once.
-        if (items.capacity() - items.len()) * size_of::<S::Value>() >= SLACK {
-            items.shrink_to_fit();
-        }
+        })?;
+        items.shrink_to_fit();
         Ok(items)
+    }
+}
+
+/// A list that is mostly empty, or absent.
+#[derive(Clone, Copy)]
+pub(super) struct Few<'c, S>(List<'c, S>);
+
+/// A list of records that is mostly empty.
+pub(super) fn few<'c, S>(cx: &'c Context, key: &'static str, of: S) -> Few<'c, S> {
+    Few(records(cx, key, of))
+}
+
+/// The same of values that are not records of their own.
+pub(super) fn few_values<S>(cx: &Context, of: S) -> Few<'_, S> {
+    Few(list(cx, of))
+}
+
+impl<'de, S: DeserializeSeed<'de> + Copy> DeserializeSeed<'de> for Few<'_, S> {
+    type Value = ThinVec<S::Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
+        d.deserialize_seq(self)
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for Few<'_, S> {
+    type Value = ThinVec<S::Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        let mut items = ThinVec::new();
+        self.0.each(seq, |item| {
+            if items.len() < 4 {
+                items.reserve_exact(1);
+            }
+            items.push(item);
+        })?;
+        Ok(items)
+    }
+}
+
+/// A name that occurs many times.
+#[derive(Clone, Copy)]
+pub(super) struct Shared<'c>(pub &'c Context);
+
+impl<'de> DeserializeSeed<'de> for Shared<'_> {
+    type Value = crate::Name;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<crate::Name, D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Shared<'_> {
+    type Value = crate::Name;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Text.expecting(f)
+    }
+
+    fn visit_str<E>(self, v: &str) -> Result<crate::Name, E> {
+        Ok(self.0.shared(v))
+    }
+}
+
+/// Text that is looked at once: borrowed unless it holds escapes.
+#[derive(Clone, Copy)]
+pub(super) struct Passing;
+
+impl<'de> DeserializeSeed<'de> for Passing {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Cow<'de, str>, D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Passing {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Text.expecting(f)
+    }
+
+    fn visit_borrowed_str<E>(self, v: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Borrowed(v))
+    }
+
+    fn visit_str<E>(self, v: &str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(v.to_owned()))
+    }
+}
+
+/// The pairs of an access pattern.
+#[derive(Clone, Copy)]
+pub(super) struct Pattern<'c>(pub &'c Context);
+
+impl<'de> DeserializeSeed<'de> for Pattern<'_> {
+    type Value = Pairs;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Pairs, D::Error> {
+        d.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Pattern<'_> {
+    type Value = Pairs;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Pairs, A::Error> {
+        let mut pairs: SmallVec<[ApPair; 8]> = SmallVec::new();
+        list(self.0, Pair(self.0)).each(seq, |pair| pairs.push(pair))?;
+        Ok(self.0.pattern(&pairs))
     }
 }
 

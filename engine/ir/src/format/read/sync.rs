@@ -1,7 +1,7 @@
 //! Synchronisation records (`bir-json.md` 8).
 
 use super::context::Context;
-use super::scalar::{Name, Text, U32, keep, record, records, value};
+use super::scalar::{Name, Shared, U32, few, keep, record, value};
 use crate::{Extra, SyncInfo, SyncKind, UpdateMode, UpdateRef, WaitMode, WaitRef};
 
 record! {
@@ -10,9 +10,9 @@ record! {
         let mut sync = SyncInfo::default();
         while let Some(key) = map.next_key()? {
             match &*key {
-                "on_wait" => sync.on_wait = value(cx, &mut map, "on_wait", records(cx, "on_wait", Wait(cx)))?
+                "on_wait" => sync.on_wait = value(cx, &mut map, "on_wait", few(cx, "on_wait", Wait(cx)))?
                     .unwrap_or_default(),
-                "on_update" => sync.on_update = value(cx, &mut map, "on_update", records(cx, "on_update", Update(cx)))?
+                "on_update" => sync.on_update = value(cx, &mut map, "on_update", few(cx, "on_update", Update(cx)))?
                     .unwrap_or_default(),
                 _ => keep(cx, &mut map, &mut sync.extra, key)?,
             }
@@ -32,8 +32,8 @@ record! {
                 "id" => id = value(cx, &mut map, "id", U32)?,
                 "wait_mode" | "mode" => mode = value(cx, &mut map, "wait_mode", Name::new(cx))?,
                 "wait_value" => wanted = value(cx, &mut map, "wait_value", U32)?,
-                "regref" | "reg" => regref = value(cx, &mut map, "regref", Text)?,
-                "from" => from = value(cx, &mut map, "from", Text)?,
+                "regref" | "reg" => regref = value(cx, &mut map, "regref", Shared(cx))?,
+                "from" => from = value(cx, &mut map, "from", Shared(cx))?,
                 _ => keep(cx, &mut map, &mut extra, key)?,
             }
         }

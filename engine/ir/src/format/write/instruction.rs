@@ -46,7 +46,7 @@ pub(super) fn items(i: &Instruction) -> Vec<Entry<'_>> {
         put("on_update", i.sync.second_update.iter().map(update).collect());
     }
     if !i.loopnest.is_empty() {
-        put("loopnest", i.loopnest.clone().into());
+        put("loopnest", i.loopnest.as_slice().into());
     }
     if !i.predicates.is_empty() {
         put("predicates", i.predicates.iter().map(predicate).collect());
@@ -82,7 +82,7 @@ fn sync(s: &SyncInfo) -> Json {
     let mut r = s.extra.clone();
     r.insert("on_wait".to_string(), s.on_wait.iter().map(wait).collect());
     r.insert("on_update".to_string(), s.on_update.iter().map(update).collect());
-    Json::Object(r)
+    Json::Object(r.into_map())
 }
 
 fn wait(w: &WaitRef) -> Json {
@@ -98,7 +98,7 @@ fn wait(w: &WaitRef) -> Json {
     if let Some(from) = &w.from {
         put("from", from.as_str().into());
     }
-    Json::Object(r)
+    Json::Object(r.into_map())
 }
 
 fn update(u: &UpdateRef) -> Json {
@@ -111,7 +111,7 @@ fn update(u: &UpdateRef) -> Json {
     if let Some(core) = u.target_core {
         put("target_core", core.into());
     }
-    Json::Object(r)
+    Json::Object(r.into_map())
 }
 
 fn debug(d: &SourceLocation) -> Json {
@@ -124,7 +124,7 @@ fn debug(d: &SourceLocation) -> Json {
             r.insert(key.to_string(), text.as_str().into());
         }
     }
-    Json::Object(r)
+    Json::Object(r.into_map())
 }
 
 fn enumeration(def: &EnumDef, ordinal: u8) -> Json {

@@ -30,7 +30,7 @@ fn module_items(m: &Module) -> Vec<Entry<'_>> {
     if let Some(revision) = &m.revision {
         items.push(("revision", Json::from(revision.as_str()).into()));
     }
-    items.push(("attributes", Json::Object(m.attributes.clone()).into()));
+    items.push(("attributes", Json::Object(m.attributes.clone().into_map()).into()));
     items.push(("functions", Item::List(m.functions.iter().map(function).collect())));
     if !m.nki_functions.is_empty() {
         items.push(("nki_functions", Item::List(m.nki_functions.iter().map(function).collect())));
@@ -43,7 +43,7 @@ fn function(f: &Function) -> Item<'_> {
     Item::Lazy(Box::new(move || {
         let mut items = entries(&f.extra);
         items.push(("name", Json::from(f.name.as_str()).into()));
-        items.push(("attributes", Json::Object(f.attributes.clone()).into()));
+        items.push(("attributes", Json::Object(f.attributes.clone().into_map()).into()));
         let allocations = f.allocations.iter().map(|s| Item::Lazy(Box::new(move || storage::items(s))));
         items.push(("allocations", Item::List(allocations.collect())));
         items.push(("blocks", blocks(&f.blocks)));

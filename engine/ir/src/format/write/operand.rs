@@ -92,7 +92,7 @@ pub(super) fn operand(o: &Operand) -> Json {
         }
         Operand::Register { regref, .. } => r.put("regref", regref.as_str()),
     }
-    Json::Object(r.0)
+    Json::Object(r.0.into_map())
 }
 
 fn dynamic(d: &DynamicAp) -> Json {
@@ -109,7 +109,7 @@ fn dynamic(d: &DynamicAp) -> Json {
     r.some("indirect_dim_max_index", d.indirect_dim_max_index);
     r.some("num_indirect_args", d.num_indirect_args);
     r.some("indirect_arg_id", d.indirect_arg_id);
-    Json::Object(r.0)
+    Json::Object(r.0.into_map())
 }
 
 pub(super) fn block_argument(a: &BlockArgument) -> Json {
@@ -123,5 +123,5 @@ pub(super) fn block_argument(a: &BlockArgument) -> Json {
         json!([value, block])
     });
     r.put("incoming_values", incoming.collect::<Vec<_>>());
-    Json::Object(r.0)
+    Json::Object(r.0.into_map())
 }

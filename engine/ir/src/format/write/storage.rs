@@ -77,5 +77,5 @@ fn location(l: &Location) -> Json {
     if let Some(target) = &l.pointer_ref_memloc {
         put("pointer_ref_memloc", target.as_str().into());
     }
-    Json::Object(r)
+    Json::Object(r.into_map())
 }

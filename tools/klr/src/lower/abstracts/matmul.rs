@@ -29,6 +29,7 @@ pub fn load_stationary(cx: &mut Core<'_>, p: &LoadStationary) -> Result<Instruct
     let name = cx.generated("COMPILER-GENERATED-stationary-");
     let (memref, memsetref) = cx.internal_tensor(&name, src.dtype(), rows, columns);
     let ap = vec![ApPair { step: columns, num: rows }, ApPair { step: 1, num: columns }];
+    let (memref, memsetref, ap) = (memref.into(), memsetref.into(), ap.into());
     let held = PhysicalAp { dtype: src.dtype(), memref, memsetref, offset: 0, ap, dynamic: None, extra: Extra::new() };
     let mut inst = cx.inst("LoadStationary-", Opcode::TensorCopy, Engine::Dve);
     inst.ins.push(src);

@@ -6,7 +6,7 @@ use crate::ast::{
 };
 use crate::lower::context::Core;
 use crate::lower::maps;
-use birsim_ir::{Engine, Instruction, Opcode, Operand, TscMode, Value};
+use birsim_ir::{Engine, Instruction, Name, Opcode, Operand, TscMode, Value};
 use birsim_kernels::{Code, Dtype, Error, Result, alu};
 
 /// The fields of two ALU stages.
@@ -99,7 +99,7 @@ pub fn tensor_tensor(cx: &mut Core<'_>, p: &TensorTensor) -> Result<Instruction>
     let (a, b, out) = (cx.ap(&p.src0)?, cx.ap(&p.src1)?, cx.ap(&p.dst)?);
     let name = |o: &Operand| match o {
         Operand::Physical(ap) => ap.memref.clone(),
-        _ => String::new(),
+        _ => Name::default(),
     };
     let prefix = format!("{}=TensorTensor_{}({}, {})-", name(&out), p.op, name(&a), name(&b));
     let mut inst = cx.inst(&prefix, Opcode::TensorTensor, engine);

@@ -166,10 +166,10 @@ fn identity(cx: &mut Core<'_>, dtype: Dtype, rows: i64) -> Result<Operand> {
 fn square(dtype: Dtype, location: &str, set: &str, side: i64) -> PhysicalAp {
     PhysicalAp {
         dtype,
-        memref: location.to_owned(),
-        memsetref: set.to_owned(),
+        memref: location.into(),
+        memsetref: set.into(),
         offset: 0,
-        ap: vec![ApPair { step: PE as i64, num: side }, ApPair { step: 1, num: side }],
+        ap: [ApPair { step: PE as i64, num: side }, ApPair { step: 1, num: side }].as_slice().into(),
         dynamic: None,
         extra: Extra::new(),
     }

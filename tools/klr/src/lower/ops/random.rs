@@ -72,10 +72,10 @@ fn state_of(cx: &mut Core<'_>, mut seed: PhysicalAp) -> Operand {
     let (location, set) = cx.internal_tensor(&name, Dtype::Uint32, partitions, STATE_WORDS);
     let part = |words: i64| PhysicalAp {
         dtype: Dtype::Uint32,
-        memref: location.clone(),
-        memsetref: set.clone(),
+        memref: location.as_str().into(),
+        memsetref: set.as_str().into(),
         offset: 0,
-        ap: vec![ApPair { step: STATE_WORDS, num: partitions }, ApPair { step: 1, num: words }],
+        ap: vec![ApPair { step: STATE_WORDS, num: partitions }, ApPair { step: 1, num: words }].into(),
         dynamic: None,
         extra: Extra::new(),
     };
@@ -87,7 +87,7 @@ fn state_of(cx: &mut Core<'_>, mut seed: PhysicalAp) -> Operand {
     // The word is copied as bits.
     seed.dtype = Dtype::Uint32;
     if rows == 1 {
-        seed.ap = vec![ApPair { step: 0, num: partitions }, ApPair { step: 1, num: 1 }];
+        seed.ap = vec![ApPair { step: 0, num: partitions }, ApPair { step: 1, num: 1 }].into();
     }
     let mut copy = cx
         .inst("COMPILER-GENERATED-rng-seed-", Opcode::DMACopy, Engine::Dma)
