@@ -215,3 +215,78 @@ fn fault_69_a_race_far_behind_is_found_in_bounded_memory() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("e on DVE reads s"), "{found:?}");
 }
+
+fn post(id: u32, mode: &str, value: u32) -> Json {
+    json!({"id": id, "update_mode": mode, "update_value": value})
+}
+
+#[test]
+fn engines_that_share_a_register_without_order_race() {
+    let move_to = |name: &str, engine: &str, to: &str, from: Json| {
+        inst(name, "RegisterMove", engine, json!([from]), json!([reg(to)]), json!({}))
+    };
+    let number = || json!({"kind": "imm_value", "dtype": "int32", "value": 1});
+    let found = |list: Vec<Json>| {
+        let mut m = queued(list);
+        let storage = m["functions"][0]["allocations"].as_array_mut().unwrap();
+        storage.extend([register("r"), register("q")]);
+        races(&m)
+    };
+    assert_eq!(
+        found(vec![move_to("a", "Pool", "r", number()), move_to("b", "SP", "r", number())]),
+        ["b on SP writes register r, which a on Pool writes, and nothing orders the two"]
+    );
+    assert_eq!(
+        found(vec![move_to("a", "Pool", "r", number()), move_to("b", "SP", "q", reg("r"))]),
+        ["b on SP reads register r, which a on Pool writes, and nothing orders the two"]
+    );
+    // One engine, other registers, two reads, an order.
+    assert_eq!(found(vec![move_to("a", "SP", "r", number()), move_to("b", "SP", "r", number())]).len(), 0);
+    assert_eq!(found(vec![move_to("a", "Pool", "r", number()), move_to("b", "SP", "q", number())]).len(), 0);
+    let ordered = vec![
+        synced(move_to("a", "Pool", "r", number()), &[], &[3]),
+        synced(move_to("b", "SP", "q", reg("r")), &[3], &[]),
+    ];
+    assert_eq!(found(ordered).len(), 0);
+    // An address that a register gives is a read of it.
+    let by_register = json!({"kind": "register_ap", "dtype": "float32", "memref": "s", "memsetref": "s_set",
+        "ap": [[4, 1], [1, 1]], "reg_ap_offset": "r", "const_ap_offset": 0, "const_sub_tensor_id": -1});
+    let indirect = copy("c", "DVE", by_register, part(&R, 0, &[[4, 1], [1, 1]]));
+    assert_eq!(
+        found(vec![move_to("a", "Pool", "r", number()), indirect]),
+        ["c on DVE reads register r, which a on Pool writes, and nothing orders the two"]
+    );
+}
+
+#[test]
+fn semaphore_operations_that_do_not_commute_race() {
+    // Two are posted; one engine waits for one, the other waits for one and takes one away.
+    let program = |ordered: bool| {
+        let mut p = nop("p", "DMA");
+        p["sync_info"] = json!({"on_update": [post(3, "sem-add-imm", 2)]});
+        let w = synced(nop("w", "DVE"), &[3], if ordered { &[4] } else { &[] });
+        let mut l = synced(nop("l", "SP"), if ordered { &[3, 4] } else { &[3] }, &[]);
+        l["sync_info"]["on_update"] = json!([post(3, "sem-sub-imm", 1)]);
+        races(&queued(vec![p, w, l]))
+    };
+    assert_eq!(program(false), ["l on SP lowers semaphore 3, which w on DVE waits for, and nothing orders the two"]);
+    assert_eq!(program(true), Vec::<String>::new());
+    // Setting goes with nothing; raising and lowering go with each other.
+    let two = |a: &str, b: &str| {
+        let update = |name: &str, engine: &str, mode: &str| {
+            let mut i = nop(name, engine);
+            i["sync_info"] = json!({"on_update": [post(3, "sem-add-imm", 7), post(3, mode, 1)]});
+            i
+        };
+        races(&queued(vec![update("a", "DVE", a), update("b", "SP", b)]))
+    };
+    assert_eq!(
+        two("sem-add-imm", "sem-wr-imm"),
+        ["b on SP sets semaphore 3, which a on DVE raises, and nothing orders the two"]
+    );
+    assert_eq!(two("sem-wr-imm", "sem-wr-imm").len(), 1);
+    assert_eq!(two("sem-sub-imm", "sem-wr-imm").len(), 1);
+    assert_eq!(two("sem-add-imm", "sem-sub-imm").len(), 0);
+    assert_eq!(two("sem-sub-imm", "sem-dec").len(), 0);
+    assert_eq!(two("sem-inc", "sem-inc").len(), 0);
+}

@@ -76,7 +76,7 @@ rulings! {
     "D38" "Dropout: r < t drops, or keeps in keep mode; survivors are not rescaled", "rng/dropout.rs";
     "D39" "two shadows: the accumulate mark is set by the matmul family only, its first byte decides", "memory/accumulate.rs marks_of";
     "D40" "START clears data and mark of the addressed elements only", "memory/accumulate.rs";
-    "D41" "Return wipes the semaphores and ends the callee", "control/advance.rs control_row";
+    "D41" "Return wipes the semaphores and ends the callee", "sync/mod.rs wipe";
     "D42" "structured loops iterate everywhere; the slot-driven pass over a loop is not modelled", "control/advance.rs";
     "D43" "parallel loops run instruction by instruction", "world/compile/parallel.rs";
     "D44" "replaced by D58", "control/branch.rs";

@@ -4,7 +4,7 @@ use birsim_benches::programs::{cell, module, step, tensor};
 use birsim_engine::ir::{
     AddressSpace, CollectiveKind, Engine, Expr, Instruction, MemoryType, Module, Opcode, Storage, TensorKind, Value,
 };
-use birsim_engine::{Code, Cores, Simulator};
+use birsim_engine::{Check, Code, Cores, Simulator};
 use birsim_kernels::alu::AluOp;
 
 fn shared(name: &str) -> Storage {
@@ -137,4 +137,28 @@ fn a_message_reaches_the_core_that_waits_for_it() {
     silent[1].functions[0].blocks[0].instructions.remove(1);
     let e = run(&silent, 2).unwrap_err();
     assert!(e.what().contains("core 0: recv (CollectiveRecv) waits for a message of rank 1"), "{}", e.what());
+}
+
+#[test]
+fn a_finding_on_one_core_does_not_end_the_others() {
+    // Core 0 reads what nothing wrote and ends in the first round; the others meet before they write.
+    let own = tensor("own", MemoryType::Sb, TensorKind::Internal, 1, 8);
+    let mut modules = vec![module(
+        vec![own, shared("both")],
+        vec![step("reads".into(), Engine::Dve, cell("own", 0), cell("own", 1), 1.0)],
+    )];
+    for k in 1..3 {
+        let local = tensor("local", MemoryType::Sb, TensorKind::Internal, 1, 8);
+        let mut meet = barrier("meet", 1);
+        meet.set("cores", Value::Ints(vec![Expr::Const(1), Expr::Const(2)]));
+        let write = step(format!("write{k}"), Engine::Dve, cell("local", k), cell("both", k), 2.0);
+        modules.push(module(vec![local, shared("both")], vec![meet, write]));
+    }
+    let mut cores = Cores::load(&Simulator::builder().threads(2).checks([Check::Uninit]), &modules).unwrap();
+    let local: Vec<u8> = [0.0f32, 3.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+    cores.bind("local", &local).unwrap();
+    cores.bind("both", &[0; 32]).unwrap();
+    let e = cores.run().unwrap_err();
+    assert_eq!((e.code(), e.place().file.as_deref()), (Code::S017, Some("core 0")));
+    assert_eq!(floats(&cores.output("both").unwrap())[..3], [0.0, 7.0, 11.0]);
 }

@@ -437,3 +437,35 @@ fn an_unknown_block_of_a_queue_is_invalid() {
     t.set("dma_blocks", Value::Strs(vec!["b9".into()]));
     assert_eq!(fails(&queued(vec![t])).code(), Code::J006);
 }
+
+#[test]
+fn d62_a_semaphore_lowered_below_zero_is_said_and_a_fault_with_strict() {
+    let m = program(
+        vec![],
+        vec![signalling(
+            signalling(count("A", 0), semaphore(UpdateMode::SemAddImm, 2)),
+            semaphore(UpdateMode::SemSubImm, 3),
+        )],
+    );
+    for order in [IssueOrder::Window, IssueOrder::Reference] {
+        let mut done = Done::with(&m, order);
+        let summary = done.sim.summary().unwrap();
+        let said = summary.diagnostics.iter().find(|d| d.code == Remark::SemaphoreBelowZero).unwrap();
+        assert_eq!(said.message, "semaphore 9 is lowered below zero, and its counter wraps: 2 - 3 = 4294967295");
+        let world = done.sim.world_mut().unwrap();
+        assert_eq!(world.query::<&SemValue>().iter(world).nth(9), Some(&SemValue(u32::MAX)));
+    }
+    let mut sim = Simulator::builder().threads(1).strict(true).build().unwrap();
+    sim.load(&m).unwrap();
+    let e = sim.run().unwrap_err();
+    assert_eq!((e.code(), e.place().instruction.as_deref()), (Code::S005, Some("A")));
+    assert_eq!(e.received_value(), Some("2 - 3 = 4294967295"));
+    // Down to zero is below nothing.
+    let m = program(
+        vec![],
+        vec![signalling(signalling(count("A", 0), semaphore(UpdateMode::SemInc, 1)), semaphore(UpdateMode::SemDec, 1))],
+    );
+    let mut done = Done::with(&m, IssueOrder::Window);
+    let summary = done.sim.summary().unwrap();
+    assert!(summary.diagnostics.iter().all(|d| d.code != Remark::SemaphoreBelowZero));
+}

@@ -186,9 +186,9 @@ impl FieldType {
     pub const I64: FieldType = FieldType::Int(i64::MIN, i64::MAX);
 }
 
-/// Default of a field.
+/// What the absence of a key means.
 #[derive(Clone, Copy, Debug)]
-pub enum Default {
+pub enum Absence {
     /// The key must be present.
     Required,
     /// Absent means absent.
@@ -205,29 +205,29 @@ pub enum Default {
     Str(&'static str),
 }
 
-impl Default {
+impl Absence {
     /// The default as a value, when there is one.
     pub fn value(self) -> Option<Value> {
         match self {
-            Default::Required | Default::Absent => None,
-            Default::Bool(b) => Some(Value::Bool(b)),
-            Default::Int(i) => Some(Value::Int(i)),
-            Default::Float(x) => Some(Value::Float(x)),
-            Default::Enum(o) => Some(Value::Enum(o)),
-            Default::Str(s) => Some(Value::Str(s.to_string())),
+            Absence::Required | Absence::Absent => None,
+            Absence::Bool(b) => Some(Value::Bool(b)),
+            Absence::Int(i) => Some(Value::Int(i)),
+            Absence::Float(x) => Some(Value::Float(x)),
+            Absence::Enum(o) => Some(Value::Enum(o)),
+            Absence::Str(s) => Some(Value::Str(s.to_string())),
         }
     }
 }
 
-impl Default {
+impl Absence {
     /// Whether a value is this default, bit for bit.
     pub fn is(self, value: &Value) -> bool {
         match (self, value) {
-            (Default::Bool(d), Value::Bool(v)) => d == *v,
-            (Default::Int(d), Value::Int(v)) => d == *v,
-            (Default::Float(d), Value::Float(v)) => d.to_bits() == v.to_bits(),
-            (Default::Enum(d), Value::Enum(v)) => d == *v,
-            (Default::Str(d), Value::Str(v)) => d == v,
+            (Absence::Bool(d), Value::Bool(v)) => d == *v,
+            (Absence::Int(d), Value::Int(v)) => d == *v,
+            (Absence::Float(d), Value::Float(v)) => d.to_bits() == v.to_bits(),
+            (Absence::Enum(d), Value::Enum(v)) => d == *v,
+            (Absence::Str(d), Value::Str(v)) => d == v,
             _ => false,
         }
     }
@@ -241,7 +241,7 @@ pub struct Field {
     /// JSON type.
     pub ty: FieldType,
     /// Default.
-    pub default: Default,
+    pub default: Absence,
 }
 
 /// Everything the project knows about one InstructionType.
@@ -418,7 +418,7 @@ macro_rules! rows {
         /// Rows of this family.
         pub const ROWS: &[$crate::table::Row] = {
             #[allow(unused_imports)]
-            use $crate::table::{Default as Def, FieldType as Ty};
+            use $crate::table::{Absence as Def, FieldType as Ty};
             #[allow(unused_imports)]
             use $crate::traits::{Rule::*, When::*};
             &[$($crate::table::Row {

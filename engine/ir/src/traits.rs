@@ -1,7 +1,7 @@
 //! What an opcode is, apart from its operands and keys: properties that stages of the machine ask the row for.
 
 use super::{FieldType, Instruction, Row, Value};
-use crate::table::Default;
+use crate::table::Absence;
 
 /// A property of an opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,12 @@ pub enum Trait {
     DramByRegister,
     /// A descriptor of a DMABlock.
     Descriptor,
+    /// Software moves its operands, so it reaches every memory (`machine.md` 12).
+    ReachesAll,
+    /// Targets know it from gen3 on.
+    SinceGen3,
+    /// Targets know it from core_v4 on.
+    SinceCoreV4,
 }
 
 /// A set of traits.
@@ -148,9 +154,9 @@ fn number(i: &Instruction, key: &str) -> Option<i64> {
         Some(Value::Expr(e)) => e.as_const(),
         Some(_) => None,
         None => match (row.fields[k].ty, row.fields[k].default) {
-            (FieldType::Bool, Default::Bool(b)) => Some(i64::from(b)),
-            (_, Default::Int(v)) => Some(v),
-            (_, Default::Enum(o)) => Some(i64::from(o)),
+            (FieldType::Bool, Absence::Bool(b)) => Some(i64::from(b)),
+            (_, Absence::Int(v)) => Some(v),
+            (_, Absence::Enum(o)) => Some(i64::from(o)),
             _ => Some(0),
         },
     }

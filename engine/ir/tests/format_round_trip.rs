@@ -1,7 +1,7 @@
 //! Everything a module can hold, written and read back.
 
 use birsim_ir::format::{parse, read, write};
-use birsim_ir::table::{Default, Field};
+use birsim_ir::table::{Absence, Field};
 use birsim_ir::*;
 use birsim_kernels::Dtype;
 use serde_json::json;
@@ -37,13 +37,13 @@ fn expressions() -> Vec<Expr> {
 fn sample(f: &Field, n: usize) -> Value {
     let other = |values: &[(u8, &str)], d: Option<u8>| values.iter().map(|v| v.0).find(|o| Some(*o) != d).unwrap();
     match f.ty {
-        FieldType::Bool => Value::Bool(!matches!(f.default, Default::Bool(true))),
+        FieldType::Bool => Value::Bool(!matches!(f.default, Absence::Bool(true))),
         FieldType::Int(_, hi) => Value::Int(if n.is_multiple_of(2) { hi } else { 17 }),
         FieldType::Bits => Value::Int(if n.is_multiple_of(2) { -1 } else { 0x3fc0_0000 }),
         FieldType::Float => Value::Float([f64::NEG_INFINITY, -3.4028234663852886e38, 0.1, -0.0][n % 4]),
         FieldType::Str => Value::Str("a \"name\"\n\u{e9}".to_string()),
         FieldType::Enum(def) => {
-            let default = if let Default::Enum(d) = f.default { Some(d) } else { None };
+            let default = if let Absence::Enum(d) = f.default { Some(d) } else { None };
             Value::Enum(other(def.values, default))
         }
         FieldType::Ints | FieldType::Exprs => Value::Ints(vec![Expr::Const(255), axis_term("i", 2), Expr::Const(-1)]),

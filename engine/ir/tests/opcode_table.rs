@@ -1,7 +1,7 @@
 //! The opcode table against the catalogue of InstructionType (`opcodes.md` 1).
 
 use birsim_ir::opcodes::{FAMILIES, field};
-use birsim_ir::table::Default;
+use birsim_ir::table::Absence;
 use birsim_ir::{Engine, Fidelity, FieldType, Opcode, Role, RouteClass, Rule, Trait};
 use std::collections::HashSet;
 
@@ -138,11 +138,11 @@ fn defaults_fit_their_types() {
     for opcode in Opcode::all() {
         for f in opcode.row().fields {
             let fits = match (f.ty, f.default) {
-                (_, Default::Required | Default::Absent) => true,
-                (FieldType::Bool, Default::Bool(_)) | (FieldType::Float, Default::Float(_)) => true,
-                (FieldType::Int(lo, hi), Default::Int(v)) => lo <= v && v <= hi,
-                (FieldType::Enum(def), Default::Enum(o)) => def.name_of(o).is_some(),
-                (FieldType::Str, Default::Str(_)) => true,
+                (_, Absence::Required | Absence::Absent) => true,
+                (FieldType::Bool, Absence::Bool(_)) | (FieldType::Float, Absence::Float(_)) => true,
+                (FieldType::Int(lo, hi), Absence::Int(v)) => lo <= v && v <= hi,
+                (FieldType::Enum(def), Absence::Enum(o)) => def.name_of(o).is_some(),
+                (FieldType::Str, Absence::Str(_)) => true,
                 _ => false,
             };
             assert!(fits, "{opcode}.{}", f.key);

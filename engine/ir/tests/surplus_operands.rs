@@ -1,7 +1,7 @@
 //! An operand that the form of an opcode does not use is invalid, and so are index operands of an opcode that
 //! has no address to drive with them.
 
-use birsim_ir::table::Default;
+use birsim_ir::table::Absence;
 use birsim_ir::validate::validate;
 use birsim_ir::{
     Block, Engine, Extra, Function, ImmValue, Instruction, Module, Opcode, Operand, Role, RouteClass, Rule, Value, When,
@@ -63,7 +63,7 @@ fn set(i: &mut Instruction, key: &str, value: i64) {
     i.fields[k] = Some(match (row.fields[k].ty, row.fields[k].default) {
         (birsim_ir::FieldType::Bool, _) => Value::Bool(value != 0),
         (birsim_ir::FieldType::Enum(_), _) => Value::Enum(value as u8),
-        (_, Default::Float(_)) => Value::Float(value as f64),
+        (_, Absence::Float(_)) => Value::Float(value as f64),
         _ => Value::Int(value),
     });
 }

@@ -38,7 +38,7 @@ birsim_kernels::named_enum! {
         WriteOnly = 3, "write-only";
         /// Writes to pinned memory.
         Pinned = 4, "pinned";
-        /// Accesses of two engines to the same bytes that nothing orders.
+        /// Uses of the same bytes, register or semaphore by two engines that nothing orders.
         Race = 5, "race";
     }
 }
@@ -71,8 +71,8 @@ pub struct Finding {
     pub message: String,
     /// Instruction, when there is one.
     pub payload: Option<u32>,
-    /// Tensor.
-    pub tensor: String,
+    /// Tensor, when there is one.
+    pub tensor: Option<String>,
 }
 
 impl Finding {
@@ -93,7 +93,7 @@ pub trait Checker: Send + Sync {
     /// An instruction that has no kernel, or whose predicate fails: only its waits and updates act.
     fn passed(&mut self, _: &Machine, _: u32) {}
     /// The blocks of an instruction have ended, and its updates act.
-    fn released(&mut self, _: &Program, _: &SyncSet) {}
+    fn released(&mut self, _: &Program, _: &[SyncSet], _: u32) {}
     /// A loop begins another trip that clears the provenance of written memory.
     fn new_trip(&mut self) {}
     /// The checker of races, which is told of other cores.
@@ -155,8 +155,8 @@ impl Hooks {
     }
 
     /// The blocks of an instruction have ended, and its updates act.
-    pub fn released(&mut self, program: &Program, sync: &SyncSet) {
-        self.checkers.iter_mut().for_each(|c| c.released(program, sync));
+    pub fn released(&mut self, program: &Program, syncs: &[SyncSet], row: u32) {
+        self.checkers.iter_mut().for_each(|c| c.released(program, syncs, row));
     }
 
     /// A loop whose number of trips is known only at run time begins another trip.
@@ -201,7 +201,7 @@ pub fn follow(
         hooks.new_trip();
     }
     let syncs = slice!(rows);
-    due.0.iter().for_each(|row| hooks.released(&program, &syncs[*row as usize]));
+    due.0.iter().for_each(|row| hooks.released(&program, syncs, *row));
 }
 
 /// The fault of a run whose checkers found something; `None` when they did not.

@@ -43,7 +43,7 @@ fn finding(s: &Scene, e: &Effect, at: usize, value: f32, verb: &str) -> Finding 
     Finding {
         message: format!("{} {verb} {value} in {}: {place}", s.name(), meta.name),
         payload: Some(s.payload),
-        tensor: meta.name.to_string(),
+        tensor: Some(meta.name.to_string()),
     }
 }
 

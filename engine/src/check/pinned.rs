@@ -38,7 +38,7 @@ impl Checker for Pinned {
                 found.push(Finding {
                     message: format!("{} writes to the pinned {name}{through}: {}", s.name(), span(place, lo, hi)),
                     payload: Some(s.payload),
-                    tensor: name.to_string(),
+                    tensor: Some(name.to_string()),
                 });
             }
         }

@@ -1,4 +1,4 @@
-//! `race`: two engines touch the same bytes, one of them writes, and nothing orders the two.
+//! `race`: two engines use the same bytes, register or semaphore in ways that do not commute, and nothing orders the two.
 //!
 //! Order comes from the queue of an engine, from semaphores and events, and from instructions that every engine takes
 //! part in. The algorithm and its limits are described in `race/README.md`.
@@ -6,6 +6,7 @@
 mod clock;
 mod history;
 mod record;
+mod scalars;
 mod shared;
 
 use super::{Checker, Finding, Scene, span};
@@ -14,12 +15,13 @@ use crate::exec::effects::Effect;
 use crate::ir::{Opcode, SyncKind, Trait, UpdateMode};
 use crate::world::Remark;
 use crate::world::spawn::engine_index;
-use crate::world::{Control, Program, Seat, SyncSet, Update, owns_updates, read_register};
+use crate::world::{Control, Placement, Program, RegRef, Seat, SyncSet, Update, owns_updates, read_register};
 pub use clock::Clock;
 use clock::{ALL, QUEUE, THREADS};
 use hashbrown::{HashMap, HashSet};
 use history::History;
 use record::{Map, Touch};
+use scalars::{Scalar, Use, Uses, registers};
 pub use shared::{Found, SharedAccesses, SharedTouch};
 
 /// Findings of one run.
@@ -31,6 +33,7 @@ pub struct Race {
     semaphores: Vec<History>,
     events: Vec<Clock>,
     arenas: HashMap<u32, Map>,
+    scalars: HashMap<Scalar, Uses>,
     told: HashSet<(u32, u32)>,
     /// This core in its rank and in the run.
     seat: Seat,
@@ -41,6 +44,8 @@ pub struct Race {
     remote: Vec<Clock>,
     /// Accesses to memory that other cores see.
     shared: Vec<SharedTouch>,
+    /// Found where findings cannot be told.
+    later: Vec<Finding>,
 }
 
 impl Default for Race {
@@ -50,6 +55,8 @@ impl Default for Race {
             semaphores: vec![History::default(); 256],
             events: vec![Clock::default(); 256],
             arenas: HashMap::new(),
+            scalars: HashMap::new(),
+            later: Vec::new(),
             told: HashSet::new(),
             seat: Seat::plain(0, 1),
             granted: HashMap::new(),
@@ -57,6 +64,15 @@ impl Default for Race {
             remote: Vec::new(),
             shared: Vec::new(),
         }
+    }
+}
+
+/// An instruction and where it runs.
+fn who(program: &Program, thread: usize, row: u32) -> String {
+    let i = &program.insts[row as usize];
+    match thread {
+        QUEUE => format!("{} of a DMA queue", i.name),
+        _ => format!("{} on {}", i.name, i.engine),
     }
 }
 
@@ -125,10 +141,60 @@ impl Race {
             // Every engine's next instruction follows this one.
             self.clocks[..QUEUE].iter_mut().for_each(|c| c.join(&clock));
         }
+        self.scalars_of(program, sync, (row, thread), &clock);
         (thread, clock)
     }
 
-    fn leave(&mut self, program: &Program, sync: &SyncSet, thread: usize) {
+    /// Looks at the semaphores that an instruction waits for, and at its registers.
+    fn scalars_of(&mut self, program: &Program, sync: &SyncSet, at: (u32, usize), clock: &Clock) {
+        for w in program.waits_of(sync).iter().filter(|w| w.kind == SyncKind::Semaphore) {
+            self.scalar(program, at, Scalar::Semaphore(w.id), Use::Wait, clock);
+        }
+        registers(program, &program.insts[at.0 as usize], sync, |r, writes| {
+            let how = if writes { Use::Write } else { Use::Read };
+            // A wide register is two neighbouring ones of the physical file.
+            for slot in r.slot..=r.slot + u32::from(r.physical && r.wide) {
+                self.scalar(program, at, Scalar::Register(engine_index(r.engine), r.physical, slot), how, clock);
+            }
+        });
+    }
+
+    /// Compares the use of a register or semaphore with earlier ones.
+    fn scalar(&mut self, program: &Program, (row, thread): (u32, usize), what: Scalar, how: Use, clock: &Clock) {
+        // The engines of the hardware follow control flow each for itself, with registers of their own.
+        if thread == ALL && matches!(part(program, row), Part::Control) {
+            return;
+        }
+        let uses = self.scalars.entry(what).or_default();
+        let hit = uses.conflict(how, clock, thread);
+        uses.note(how, Touch { thread, tick: clock.of(thread), payload: row });
+        let Some((other, touch)) = hit else { return };
+        if self.told.len() >= FINDINGS || !self.told.insert((row, touch.payload)) {
+            return;
+        }
+        let name = match what {
+            Scalar::Semaphore(id) => format!("semaphore {id}"),
+            Scalar::Register(engine, physical, slot) => {
+                let same = |r: &RegRef| (engine_index(r.engine), r.physical, r.slot) == (engine, physical, slot);
+                let known = program.registers.iter().find(|(_, r)| same(r));
+                known.map_or_else(|| format!("register {slot}"), |(name, _)| format!("register {name}"))
+            }
+        };
+        self.later.push(Finding {
+            message: format!(
+                "{} {} {name}, which {} {}, and nothing orders the two",
+                who(program, thread, row),
+                how.verb(),
+                who(program, touch.thread, touch.payload),
+                other.verb(),
+            ),
+            payload: Some(row),
+            tensor: None,
+        });
+    }
+
+    fn leave(&mut self, program: &Program, syncs: &[SyncSet], row: u32, thread: usize) {
+        let sync = &syncs[row as usize];
         if thread == ALL {
             // Its updates act after every engine has done its part.
             let mut all = self.clocks[ALL].clone();
@@ -138,6 +204,14 @@ impl Race {
         let clock = &self.clocks[thread].clone();
         for u in program.updates_of(sync).iter().chain(program.seconds_of(sync)) {
             self.post(u, thread, clock);
+            if let (SyncKind::Semaphore, None) = (u.kind, u.target_core) {
+                let how = match u.mode {
+                    UpdateMode::SemAddImm | UpdateMode::SemInc => Use::Raise,
+                    UpdateMode::SemSubImm | UpdateMode::SemDec => Use::Lower,
+                    UpdateMode::SemWrImm | UpdateMode::EvtSet => Use::Set,
+                };
+                self.scalar(program, (row, thread), Scalar::Semaphore(u.id), how, clock);
+            }
         }
     }
 
@@ -192,11 +266,13 @@ impl Race {
     }
 
     /// Applies what a control instruction does to the semaphores.
-    fn control(&mut self, program: &Program, row: u32) {
+    fn control(&mut self, program: &Program, row: u32, thread: usize) {
         let inst = &program.insts[row as usize];
         match &inst.control {
             Control::Rewind { clear, .. } => {
+                let clock = self.clocks[thread].clone();
                 for id in clear {
+                    self.scalar(program, (row, thread), Scalar::Semaphore(*id), Use::Set, &clock);
                     if let Some(h) = self.semaphores.get_mut(*id as usize) {
                         *h = History::default();
                     }
@@ -222,25 +298,20 @@ impl Race {
             return;
         }
         let program = s.m.program;
-        let (one, other) = (&program.insts[s.payload as usize], &program.insts[c.payload as usize]);
         let verb = |writes: bool| if writes { "writes" } else { "reads" };
-        let who = |thread: usize, i: &crate::world::Inst| match thread {
-            QUEUE => format!("{} of a DMA queue", i.name),
-            _ => format!("{} on {}", i.name, i.engine),
-        };
         let meta = s.meta(e);
         let part = span(&s.m.places[e.location as usize], lo.max(c.lo), hi.min(c.hi));
         found.push(Finding {
             message: format!(
                 "{} {} {} ({part}), which {} {}, and nothing orders the two",
-                who(thread, one),
+                who(program, thread, s.payload),
                 verb(e.writes()),
                 meta.name,
-                who(c.thread, other),
+                who(program, c.thread, c.payload),
                 verb(c.writes),
             ),
             payload: Some(s.payload),
-            tensor: meta.name.to_string(),
+            tensor: Some(meta.name.to_string()),
         });
     }
 }
@@ -258,13 +329,14 @@ impl Checker for Race {
                 self.shared.push(SharedTouch::of(s, e, thread, &clock));
             }
         }
+        found.append(&mut self.later);
         if matches!(s.m.program.insts[s.payload as usize].control, Control::Trigger { .. }) {
             // Descriptors start after their trigger, which does not wait for them.
             self.clocks[QUEUE].join(&clock);
         }
     }
 
-    fn after(&mut self, s: &Scene, _: &mut Vec<Finding>) {
+    fn after(&mut self, s: &Scene, found: &mut Vec<Finding>) {
         let program = s.m.program;
         let inst = &program.insts[s.payload as usize];
         let thread = match part(program, s.payload) {
@@ -274,31 +346,36 @@ impl Checker for Race {
         if inst.opcode == Opcode::CollectiveSend {
             self.messages.push(self.clocks[thread].clone());
         }
-        self.leave(program, &s.m.syncs[s.payload as usize], thread);
-        self.control(program, s.payload);
+        self.leave(program, s.m.syncs, s.payload, thread);
+        self.control(program, s.payload, thread);
         if let Control::Trigger { trigger, blocks } = &inst.control
             && let Some(fired) = s.m.fires.get(*trigger as usize).map(|f| f.0).filter(|n| *n > 0)
             && !blocks.is_empty()
         {
             let block = blocks[((fired - 1) % blocks.len() as u64) as usize];
-            self.leave(program, &s.m.syncs[block as usize], QUEUE);
+            self.leave(program, s.m.syncs, block, QUEUE);
         }
+        found.append(&mut self.later);
     }
 
     fn passed(&mut self, m: &Machine, row: u32) {
         let (thread, _) = self.enter(m, row);
         let inst = &m.program.insts[row as usize];
         if !owns_updates(inst.opcode) {
-            self.leave(m.program, &m.syncs[row as usize], thread);
+            self.leave(m.program, m.syncs, row, thread);
         }
-        self.control(m.program, row);
+        self.control(m.program, row, thread);
     }
 
     fn race(&mut self) -> Option<&mut Race> {
         Some(self)
     }
 
-    fn released(&mut self, program: &Program, sync: &SyncSet) {
-        self.leave(program, sync, ALL);
+    fn released(&mut self, program: &Program, syncs: &[SyncSet], row: u32) {
+        self.leave(program, syncs, row, ALL);
+    }
+
+    fn finish(&mut self, _: &Program, _: &[&Placement], found: &mut Vec<Finding>) {
+        found.append(&mut self.later);
     }
 }

@@ -44,7 +44,7 @@ impl Uninit {
                 span(place, lo, hi)
             ),
             payload: Some(s.payload),
-            tensor: meta.name.to_string(),
+            tensor: Some(meta.name.to_string()),
         });
     }
 }

@@ -95,7 +95,7 @@ impl Checker for WriteOnly {
             };
             self.reported.insert(loc);
             let tensor = meta.name.to_string();
-            found.push(Finding { message, payload: Some(writers[writer].payload), tensor });
+            found.push(Finding { message, payload: Some(writers[writer].payload), tensor: Some(tensor) });
         }
     }
 }

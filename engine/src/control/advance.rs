@@ -5,7 +5,7 @@ use crate::sync::Banks;
 use crate::sync::deadlock::Standing;
 use crate::world::*;
 use crate::{Code, Error, Result};
-use birsim_kernels::profile::{BreakGoes, Guard, Leftover, ReturnSemaphores, StrideZero};
+use birsim_kernels::profile::{BreakGoes, Guard, Leftover, StrideZero};
 
 /// Calls that may be active at a time where nested ones are allowed.
 const MAX_CALLS: usize = 256;
@@ -28,16 +28,12 @@ pub struct Flow<'a> {
     pub registers: &'a mut [RegisterFile],
     /// Loop axes.
     pub induction: &'a mut [Induction],
-    /// Trigger fire counts.
-    pub fires: &'a mut [FireCount],
     /// Semaphores and events.
     pub banks: Banks<'a>,
     /// Actual set of every set.
     pub bindings: &'a mut Bindings,
-    /// Remarks and the fault.
-    pub findings: &'a mut Findings,
     /// Rows whose updates are due because their body has ended.
-    pub publish: &'a mut Vec<u32>,
+    pub due: &'a mut Vec<u32>,
 }
 
 impl Flow<'_> {
@@ -126,56 +122,45 @@ impl Flow<'_> {
         }
     }
 
-    /// Executes the control part of an issued row: terminators record where control goes next. False when a predicate
-    /// says no.
-    pub fn control_row(&mut self, row: u32) -> Result<bool> {
-        let inst = &self.program.insts[row as usize];
-        if !predicates_hold(&inst.predicates, &self.env())? {
-            return Ok(false);
+    /// The last stage of a tick: goes on when the segment is done, and publishes for instructions whose bodies have ended.
+    pub fn end_tick(&mut self) -> Result<()> {
+        if self.pc.finished {
+            return Ok(());
         }
-        match &inst.control {
-            Control::Jump(b) => self.pc.next = Next::Block(*b),
-            Control::Branch { op, on_true, on_false } => {
-                let taken =
-                    super::branch::taken(self.program, inst, *op, self.settings.profile.branch_dtypes, &self.env())?;
-                let target = if taken { on_true } else { on_false };
-                self.pc.next = target.map_or(Next::FallThrough, Next::Block);
-            }
-            Control::Break => self.pc.next = Next::Break,
-            Control::Return => {
-                self.pc.next = Next::Return;
-                self.wipe();
-            }
-            Control::Exit => {
-                self.pc.next = Next::Exit;
-                // In list order the run ends at once; engines of a synchronised block have all arrived (ruling D20).
-                for (c, s) in self.cursors.iter_mut().zip(self.status.iter_mut()) {
-                    c.next = c.end;
-                    *s = Status::Finished;
-                }
-            }
-            Control::Rewind { clear, .. } => {
-                for id in clear {
-                    if let Some(s) = self.banks.semaphores.get_mut(*id as usize) {
-                        *s = SemValue(0);
-                    }
-                }
-            }
-            _ => {}
+        if self.pc.next == Next::Exit {
+            self.stop();
         }
-        Ok(true)
+        let program = self.program;
+        let all_done = self.cursors.iter().all(|c| c.next >= c.end);
+        let plan = program.blocks.get(self.pc.block as usize);
+        let join = plan.and_then(|b| program.segments[(b.first_segment + self.pc.segment) as usize].join);
+        let outcome = if self.pc.join_issued {
+            self.advance(join)
+        } else if self.pc.idle_body || (all_done && (join.is_none() || self.pc.next == Next::Exit)) {
+            self.advance(None)
+        } else {
+            Ok(())
+        };
+        outcome.map_err(|e| match join {
+            Some(row) => program.locate(e, row),
+            None => e,
+        })?;
+        for k in 0..self.due.len() {
+            self.banks.publish(program, self.syncs, self.due[k])?;
+        }
+        Ok(())
     }
 
-    /// A Return wipes the whole bank of semaphores (ruling D41).
-    fn wipe(&mut self) {
-        if self.settings.profile.return_semaphores == ReturnSemaphores::Wipe {
-            self.banks.semaphores.fill(SemValue(0));
-            self.banks.touched.fill(Touched(false));
+    /// Exit: in list order the run ends at once; engines of a synchronised block have all arrived (ruling D20).
+    fn stop(&mut self) {
+        for (c, s) in self.cursors.iter_mut().zip(self.status.iter_mut()) {
+            c.next = c.end;
+            *s = Status::Finished;
         }
     }
 
     /// The segment's engines are done and its join, if any, has executed: go on.
-    pub fn advance(&mut self, joined: Option<u32>) -> Result<()> {
+    fn advance(&mut self, joined: Option<u32>) -> Result<()> {
         self.pc.steps += 1;
         if std::mem::take(&mut self.pc.idle_body) {
             return self.enter_position();
@@ -186,7 +171,7 @@ impl Flow<'_> {
                 return self.enter_position();
             }
             if owns_updates(inst.opcode) {
-                self.publish.push(row);
+                self.due.push(row);
             }
         }
         self.next_segment()
@@ -378,9 +363,9 @@ impl Flow<'_> {
         }
         if self.program.insts[frame.row as usize].opcode == Opcode::NKIKernel {
             // Its expansion ends with a Return of its own (`machine.md` 7), which wipes the bank (ruling D41).
-            self.wipe();
+            self.banks.wipe();
         }
-        self.publish.push(frame.row);
+        self.due.push(frame.row);
         self.pc.block = frame.block;
         self.pc.segment = frame.segment;
         self.pc.next = Next::FallThrough;
@@ -403,7 +388,9 @@ impl Flow<'_> {
 
     /// Events must be clear at the end of a block; semaphores should be (ruling D21).
     fn check_leftovers(&mut self) -> Result<()> {
-        if let Some(id) = self.banks.events.iter().position(|e| e.0) {
+        // Without an early exit the loop over the bank is a few vector instructions.
+        if self.banks.events.iter().fold(false, |any, e| any | e.0) {
+            let id = self.banks.events.iter().position(|e| e.0).unwrap_or_default();
             let block = &self.program.blocks[self.pc.block as usize].name;
             return Err(Error::new(Code::S004, format!("event {id} is still set at the end of the block"))
                 .received(format!("event {id} = 1"))
@@ -431,7 +418,7 @@ impl Flow<'_> {
         if self.settings.strict || rule == Leftover::Fault {
             return Err(Error::new(Code::S005, message).advice("reset them, or run without --strict"));
         }
-        self.findings.note(Diagnostic::warning(Remark::SemaphoreLeft, message));
+        self.banks.findings.note(Diagnostic::warning(Remark::SemaphoreLeft, message));
         Ok(())
     }
 }

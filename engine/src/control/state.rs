@@ -18,10 +18,8 @@ pub(crate) struct ControlState<'w, 's> {
     rows: Query<'w, 's, &'static SyncSet>,
     pc: ResMut<'w, ProgramCounter>,
     bindings: ResMut<'w, Bindings>,
-    findings: ResMut<'w, Findings>,
     engines: Query<'w, 's, EngineState>,
     axes: Query<'w, 's, &'static mut Induction>,
-    triggers: Query<'w, 's, &'static mut FireCount>,
     bank: SyncBank<'w, 's>,
     due: ResMut<'w, Due>,
 }
@@ -38,10 +36,10 @@ impl ControlState<'_, '_> {
             ),
             None => (&mut [], &mut [], &mut []),
         };
-        let (mut axes, mut triggers) = (table!(self.axes), table!(self.triggers));
-        let (induction, fires) = (column!(axes), column!(triggers));
+        let mut axes = table!(self.axes);
+        let induction = column!(axes);
         let syncs = slice!(self.rows);
-        self.bank.with(|banks| {
+        self.bank.with(&self.settings, |banks| {
             f(&mut Flow {
                 program: &self.program,
                 syncs,
@@ -51,11 +49,9 @@ impl ControlState<'_, '_> {
                 status,
                 registers,
                 induction,
-                fires,
                 banks,
                 bindings: &mut self.bindings,
-                findings: &mut self.findings,
-                publish: &mut self.due.0,
+                due: &mut self.due.0,
             })
         })
     }

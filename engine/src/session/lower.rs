@@ -2,7 +2,7 @@
 
 use super::block::{Arg, Block, Flow, Instr, LocationId, Role, Step};
 use super::storage::Known;
-use crate::ir::table::{Default as Absence, OPCODES};
+use crate::ir::table::{Absence, OPCODES};
 use crate::ir::{self, ApPair, Engine, Opcode, Rule, Trait, When};
 use crate::memory::overlap::Overlaps;
 use crate::memory::resolve;
@@ -207,6 +207,7 @@ impl<'a> Lowering<'a> {
                     && let Some(last) = self.program.syncs.last_mut()
                 {
                     last.ends_window = true;
+                    last.ends_pass = true;
                     self.idle = 0;
                 }
             }

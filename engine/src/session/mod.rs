@@ -92,8 +92,8 @@ impl Session {
             core.world.insert_resource(Releases::default());
             core.world.spawn_batch((0..MAX_DEPTH).map(|_| Induction::default()));
             core.observe(&options, Vec::new());
-            core.extend_tick(|tick| {
-                tick.add_systems(release.after(crate::systems::Stages));
+            core.extend_pass(|pass| {
+                pass.add_systems(release.after(crate::systems::Stages));
             });
             all.push(core);
         }

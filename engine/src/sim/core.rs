@@ -13,7 +13,6 @@ use crate::world::*;
 use crate::{Code, Error, Place, Result};
 use bevy_ecs::prelude::{IntoSystem, Schedule, World};
 use hashbrown::HashMap;
-use std::time::Instant;
 
 /// How far a core got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +28,7 @@ pub enum Progress {
 /// One simulated core. [`crate::Cores`] drives it.
 pub struct Core {
     pub(crate) world: World,
-    tick: Schedule,
+    pass: Schedule,
     /// Compiles pieces of BIR that are appended.
     compiler: Option<Compiler>,
     physical: bool,
@@ -40,13 +39,16 @@ pub struct Core {
 impl Core {
     /// A core with a program.
     pub(crate) fn load(options: &Builder, module: &Module) -> Result<Core> {
-        crate::ir::validate::check(module)?;
-        let placed = options.tensor_map.as_ref().map(|m| m.apply(module)).transpose()?;
-        let module = placed.as_ref().unwrap_or(module);
         let target = match options.target {
             Some(t) => t,
             None => Target::of(module.arch)?,
         };
+        let placed = options.tensor_map.as_ref().map(|m| m.apply(module)).transpose()?;
+        let module = placed.as_ref().unwrap_or(module);
+        let doubts = crate::ir::validate::check_for(module, target.arch())?;
+        if let (true, Some(e)) = (options.strict, doubts.errors.first()) {
+            return Err(e.clone());
+        }
         let physical = match options.mem_mode {
             MemMode::Symbolic => false,
             MemMode::Physical => true,
@@ -58,6 +60,8 @@ impl Core {
         (core.compiler, core.physical) = (Some(compiler), physical);
         core.grow()?;
         core.watch(options)?;
+        let mut findings = core.world.resource_mut::<Findings>();
+        doubts.by_rule().for_each(|(rule, first, places)| findings.note(Diagnostic::on_target(rule, first, places)));
         Ok(core)
     }
 
@@ -106,7 +110,7 @@ impl Core {
         spawn_core(&mut world);
         Core {
             world,
-            tick: systems::tick(),
+            pass: systems::pass(),
             compiler: None,
             physical: false,
             tensors: Vec::new(),
@@ -114,9 +118,9 @@ impl Core {
         }
     }
 
-    /// Adds systems that run after the five stages of a tick.
-    pub(crate) fn extend_tick(&mut self, add: impl FnOnce(&mut Schedule)) {
-        add(&mut self.tick);
+    /// Adds systems that run after the stages of a pass.
+    pub(crate) fn extend_pass(&mut self, add: impl FnOnce(&mut Schedule)) {
+        add(&mut self.pass);
     }
 
     /// Appends a block to the entry function, with the storage it declares.
@@ -163,6 +167,11 @@ impl Core {
 
     /// Runs one tick.
     pub(crate) fn step(&mut self) -> Result<Progress> {
+        self.pass(0)
+    }
+
+    /// Runs a tick, and further ones until so many rows were issued.
+    fn pass(&mut self, enough: usize) -> Result<Progress> {
         let pc = self.world.resource::<ProgramCounter>();
         if !pc.started || pc.finished {
             self.ask(start)??;
@@ -170,7 +179,8 @@ impl Core {
                 return Ok(Progress::Finished);
             }
         }
-        self.tick.run(&mut self.world);
+        self.world.resource_mut::<IssueList>().enough = enough;
+        self.pass.run(&mut self.world);
         if let Some(e) = &self.world.resource::<Findings>().fault {
             return Err(e.clone());
         }
@@ -186,7 +196,7 @@ impl Core {
     /// Runs until the core waits or nothing is left to do.
     pub(crate) fn run(&mut self) -> Result<Progress> {
         loop {
-            match self.step()? {
+            match self.pass(systems::WINDOW)? {
                 Progress::Ran => {}
                 other => return Ok(other),
             }
@@ -217,33 +227,13 @@ impl Core {
         let settings = self.world.resource::<Settings>();
         let stats = self.world.resource::<Stats>();
         let pc = self.world.resource::<ProgramCounter>();
-        let limits = &settings.limits;
-        let place = |e: Error| {
-            let program = self.world.resource::<Program>();
-            let block = program.blocks.get(pc.block as usize).filter(|b| !b.name.is_empty());
-            e.at(|p| p.block = block.map(|b| b.name.to_string()))
-        };
-        if let Some(max) = limits.max_instructions
-            && stats.instructions.saturating_add(pc.steps) > max
-        {
-            return Err(place(
-                Error::new(Code::S009, "the run executes more instructions and loop trips than allowed")
-                    .received(format!("more than {max}")),
-            ));
+        if let Some(p) = &settings.limits.progress {
+            p.store(stats.instructions, std::sync::atomic::Ordering::Relaxed);
         }
-        if limits.cancel.as_ref().is_some_and(|c| c.load(std::sync::atomic::Ordering::Relaxed)) {
-            return Err(place(Error::new(Code::S009, "the run was interrupted")));
-        }
-        // Looking at the clock costs as much as a small tick.
-        if stats.ticks.is_multiple_of(64) {
-            if let Some(p) = &limits.progress {
-                p.store(stats.instructions, std::sync::atomic::Ordering::Relaxed);
-            }
-            if limits.deadline.is_some_and(|d| Instant::now() >= d) {
-                return Err(place(Error::new(Code::S009, "the run takes longer than --timeout allows")));
-            }
-        }
-        Ok(())
+        let Some(reached) = settings.limits.reached(stats, pc) else { return Ok(()) };
+        let program = self.world.resource::<Program>();
+        let block = program.blocks.get(pc.block as usize).filter(|b| !b.name.is_empty());
+        Err(Error::from(reached).at(|p| p.block = block.map(|b| b.name.to_string())))
     }
 
     /// Runs a system between ticks.

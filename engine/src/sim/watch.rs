@@ -40,8 +40,8 @@ impl Core {
         let hooks = Hooks::new(&options.all_checks(), options.trace.clone(), points);
         if let Some(hooks) = hooks {
             self.world.insert_resource(hooks);
-            self.extend_tick(|tick| {
-                tick.add_systems(follow.after(systems::Stages));
+            self.extend_pass(|pass| {
+                pass.add_systems(follow.after(systems::Stages));
             });
         }
     }

@@ -12,7 +12,7 @@ type EventState = (&'static mut EventBit, &'static mut EventTouched);
 /// Queries and resources of a [`Banks`].
 #[derive(SystemParam)]
 pub(crate) struct SyncBank<'w, 's> {
-    settings: Res<'w, Settings>,
+    findings: ResMut<'w, Findings>,
     post: ResMut<'w, Post>,
     semaphores: Query<'w, 's, SemaphoreState>,
     events: Query<'w, 's, EventState>,
@@ -20,7 +20,7 @@ pub(crate) struct SyncBank<'w, 's> {
 
 impl SyncBank<'_, '_> {
     /// Lends the banks to `f`.
-    pub(crate) fn with<R>(&mut self, f: impl FnOnce(Banks) -> R) -> R {
+    pub(crate) fn with<R>(&mut self, settings: &Settings, f: impl FnOnce(Banks) -> R) -> R {
         let (mut semaphores, mut events) = (table!(self.semaphores), table!(self.events));
         let (values, touched, peaks): (&mut [SemValue], &mut [Touched], &mut [Peak]) = match &mut semaphores {
             Some((v, t, p)) => (v.bypass_change_detection(), t.bypass_change_detection(), p.bypass_change_detection()),
@@ -37,12 +37,13 @@ impl SyncBank<'_, '_> {
             events: bits,
             event_touched: set,
             post: &mut self.post,
-            seat: self.settings.seat,
+            findings: &mut self.findings,
+            settings,
         })
     }
 }
 
 /// Applies an update that another core sent.
-pub(crate) fn apply(In(update): In<Update>, mut bank: SyncBank) -> crate::Result<()> {
-    bank.with(|mut banks| banks.apply(&update))
+pub(crate) fn apply(In(update): In<Update>, settings: Res<Settings>, mut bank: SyncBank) -> crate::Result<()> {
+    bank.with(&settings, |mut banks| banks.apply(&update, None))
 }

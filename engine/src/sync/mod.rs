@@ -7,8 +7,9 @@ mod producers;
 pub(crate) use bank::SyncBank;
 
 use crate::ir::{SyncKind, UpdateMode};
-use crate::world::{EventBit, EventTouched, Parcel, Peak, Post, Program, Seat, SemValue, SyncSet, Touched, Update};
+use crate::world::*;
 use crate::{Code, Error, Result};
+use birsim_kernels::profile::ReturnSemaphores;
 
 /// Both banks, as slices of components.
 pub struct Banks<'a> {
@@ -24,39 +25,65 @@ pub struct Banks<'a> {
     pub event_touched: &'a mut [EventTouched],
     /// Updates for other cores.
     pub post: &'a mut Post,
-    /// Where this core sits.
-    pub seat: Seat,
+    /// Remarks on updates.
+    pub findings: &'a mut Findings,
+    /// Settings.
+    pub settings: &'a Settings,
 }
 
 impl Banks<'_> {
-    /// Applies the updates of an instruction; remote ones go by post.
-    pub fn publish(&mut self, program: &Program, s: &SyncSet) -> Result<()> {
-        self.publish_list(program.updates_of(s))
+    /// Applies the updates of a row; remote ones go by post.
+    pub fn publish(&mut self, program: &Program, syncs: &[SyncSet], row: u32) -> Result<()> {
+        self.publish_list(program.updates_of(&syncs[row as usize]), row).map_err(|e| program.locate(e, row))
     }
 
     /// Applies the second updates of a barrier.
-    pub fn publish_seconds(&mut self, program: &Program, s: &SyncSet) -> Result<()> {
-        self.publish_list(program.seconds_of(s))
+    pub fn publish_seconds(&mut self, program: &Program, syncs: &[SyncSet], row: u32) -> Result<()> {
+        self.publish_list(program.seconds_of(&syncs[row as usize]), row).map_err(|e| program.locate(e, row))
     }
 
-    fn publish_list(&mut self, list: &[Update]) -> Result<()> {
+    fn publish_list(&mut self, list: &[Update], row: u32) -> Result<()> {
         for u in list {
             match u.target_core {
-                Some(core) if core != self.seat.core => match self.seat.of_core_named(core) {
+                Some(core) if core != self.settings.seat.core => match self.settings.seat.of_core_named(core) {
                     Some(id) => self.post.send(id, Parcel::Update(*u)),
                     None => {
                         return Err(Error::new(Code::S005, "a semaphore update names a core that does not exist")
-                            .received(format!("core {core} of {}", self.seat.cores)));
+                            .received(format!("core {core} of {}", self.settings.seat.cores)));
                     }
                 },
-                _ => self.apply(u)?,
+                _ => self.apply(u, Some(row))?,
             }
         }
         Ok(())
     }
 
-    /// Applies one update.
-    pub fn apply(&mut self, u: &Update) -> Result<()> {
+    /// A Return wipes the whole bank of semaphores (ruling D41).
+    pub fn wipe(&mut self) {
+        if self.settings.profile.return_semaphores == ReturnSemaphores::Wipe {
+            self.semaphores.fill(SemValue(0));
+            self.touched.fill(Touched(false));
+        }
+    }
+
+    /// A semaphore is lowered below zero: the counter wraps, and somebody should know.
+    #[cold]
+    fn below_zero(&mut self, u: &Update, old: u32, row: Option<u32>) -> Result<()> {
+        let by = if u.mode == UpdateMode::SemDec { 1 } else { u.value };
+        let message = format!("semaphore {} is lowered below zero, and its counter wraps", u.id);
+        let received = format!("{old} - {by} = {}", old.wrapping_sub(by));
+        if self.settings.strict {
+            return Err(Error::new(Code::S005, message)
+                .received(received)
+                .advice("lower it only after a wait for at least as much, or run without --strict"));
+        }
+        let message = format!("{message}: {received}");
+        self.findings.note(Diagnostic::warning(Remark::SemaphoreBelowZero, message).at(row));
+        Ok(())
+    }
+
+    /// Applies one update, of a row of this core or of another core.
+    pub fn apply(&mut self, u: &Update, row: Option<u32>) -> Result<()> {
         let id = u.id as usize;
         match (u.kind, u.mode) {
             (SyncKind::Event, UpdateMode::EvtSet) => {
@@ -84,6 +111,14 @@ impl Banks<'_> {
             _ => {}
         }
         let old = self.semaphores[id].0;
+        let lowered = match u.mode {
+            UpdateMode::SemSubImm => u.value > old,
+            UpdateMode::SemDec => old == 0,
+            _ => false,
+        };
+        if lowered {
+            self.below_zero(u, old, row)?;
+        }
         let new = match u.mode {
             UpdateMode::SemAddImm => old.wrapping_add(u.value),
             UpdateMode::SemSubImm => old.wrapping_sub(u.value),

@@ -20,6 +20,11 @@ pub struct Call {
 }
 
 pub(super) fn dispatch(issue: Res<IssueList>, mut calls: ResMut<Calls>, program: Res<Program>) {
+    run(&program, &issue, &mut calls);
+}
+
+/// The stage itself.
+pub(super) fn run(program: &Program, issue: &IssueList, calls: &mut Calls) {
     calls.0.clear();
     calls.0.extend(issue.rows.iter().map(|row| {
         let opcode = program.insts[*row as usize].opcode;

@@ -1,11 +1,13 @@
-//! The five stages of a tick, one file each, chained in one schedule.
+//! The six stages of a tick, one file each, chained in one schedule, and the system that begins further ticks.
 
+mod advance;
 mod dispatch;
 mod machine;
 mod meetings;
 mod memory;
+mod pass;
+mod publish;
 mod select;
-mod update;
 mod wait;
 
 use bevy_ecs::prelude::*;
@@ -14,16 +16,25 @@ use bevy_ecs::schedule::SingleThreadedExecutor;
 pub use dispatch::{Call, Calls};
 pub(crate) use machine::MachineParam;
 pub(crate) use meetings::{Standing, contribution, meeting, standing};
+pub(crate) use select::WINDOW;
 
-/// The five stages; systems that a kind of run adds are ordered after them.
+/// The stages; systems that a kind of run adds are ordered after them.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stages;
 
-/// The schedule of one tick.
-pub fn tick() -> Schedule {
+/// The schedule of one pass: a tick, and further ones where that saves time.
+pub fn pass() -> Schedule {
     let mut schedule = Schedule::default();
     schedule.set_executor(SingleThreadedExecutor::new());
-    let stages = (select::select, wait::wait, dispatch::dispatch, memory::memory, update::update);
+    let stages = (
+        select::select,
+        wait::wait,
+        dispatch::dispatch,
+        memory::memory,
+        publish::publish,
+        advance::advance,
+        pass::go_on,
+    );
     schedule.add_systems(stages.chain().in_set(Stages));
     schedule
 }

@@ -6,7 +6,22 @@ use crate::world::{IssueOrder, *};
 use bevy_ecs::prelude::*;
 
 /// Rows issued in one tick at most.
-const WINDOW: usize = 1024;
+pub(crate) const WINDOW: usize = 1024;
+
+/// What selection looks at, and what it decides.
+pub(super) struct Select<'a> {
+    pub program: &'a Program,
+    pub settings: &'a Settings,
+    pub findings: &'a Findings,
+    pub pc: &'a mut ProgramCounter,
+    pub issue: &'a mut IssueList,
+    pub syncs: &'a [SyncSet],
+    pub cursors: &'a mut [Cursor],
+    pub status: &'a mut [Status],
+    pub registers: &'a [RegisterFile],
+    pub semaphores: &'a [SemValue],
+    pub events: &'a [EventBit],
+}
 
 // A system's parameters are the state it looks at.
 #[allow(clippy::too_many_arguments)]
@@ -23,7 +38,25 @@ pub(super) fn select(
     semaphores: Query<&SemValue>,
     events: Query<&EventBit>,
 ) {
-    let issue = &mut *issue;
+    let Some((mut cursors, mut status)) = table!(engines) else { return };
+    run(Select {
+        program: &program,
+        settings: &settings,
+        findings: &findings,
+        pc: &mut pc,
+        issue: &mut issue,
+        syncs: slice!(rows),
+        cursors: cursors.bypass_change_detection(),
+        status: status.bypass_change_detection(),
+        registers: slice!(registers),
+        semaphores: slice!(semaphores),
+        events: slice!(events),
+    });
+}
+
+/// The stage itself.
+pub(super) fn run(all: Select) {
+    let Select { program, settings, findings, pc, issue, syncs, cursors, status, registers, semaphores, events } = all;
     issue.rows.clear();
     pc.join_issued = false;
     pc.stuck = false;
@@ -31,26 +64,23 @@ pub(super) fn select(
     if findings.fault.is_some() || pc.finished || pc.idle_body {
         return;
     }
-    let values = slice!(semaphores);
-    issue.pending.clear();
-    issue.pending.extend(values.iter().map(|s| s.0));
-    let syncs = slice!(rows);
-    let Some((mut cursors, mut status)) = table!(engines) else { return };
+    issue.forget_raised(semaphores.len());
     let plan = &program.blocks[pc.block as usize];
     let pc = &mut *pc;
     let mut poll = Poll {
-        program: &program,
+        program,
         syncs,
-        registers: slice!(registers),
-        events: slice!(events),
+        registers,
+        semaphores,
+        events,
         by_sync: plan.by_sync,
         induction: slice!(axes),
         seat: settings.seat,
         granted: &mut pc.granted,
         meetings: &mut pc.meetings,
         issue,
-        cursors: &mut cursors.bypass_change_detection()[..QUEUES],
-        status: &mut status.bypass_change_detection()[..QUEUES],
+        cursors: &mut cursors[..QUEUES],
+        status: &mut status[..QUEUES],
     };
     let started = match settings.schedule {
         IssueOrder::Window => poll.window(),
@@ -90,6 +120,7 @@ struct Poll<'a> {
     program: &'a Program,
     syncs: &'a [SyncSet],
     registers: &'a [RegisterFile],
+    semaphores: &'a [SemValue],
     events: &'a [EventBit],
     by_sync: bool,
     induction: &'a [Induction],
@@ -102,6 +133,12 @@ struct Poll<'a> {
 }
 
 impl Poll<'_> {
+    /// Value of a semaphore after what was issued in this window.
+    #[inline]
+    fn semaphore(&self, id: u32) -> u32 {
+        self.semaphores[id as usize].0.wrapping_add(self.issue.raised[id as usize])
+    }
+
     /// The first unsatisfied wait of a row. Semaphore values include what was issued before in this window.
     #[inline]
     fn blocked(&self, row: u32) -> Option<u32> {
@@ -113,11 +150,11 @@ impl Poll<'_> {
             let satisfied = match (w.kind, w.mode, w.reg) {
                 (SyncKind::Event, ..) => self.events[w.id as usize].0,
                 (SyncKind::Semaphore, WaitMode::SemGeReg, Some(r)) => {
-                    self.issue.pending[w.id as usize] >= read_register(self.registers, r) as u32
+                    self.semaphore(w.id) >= read_register(self.registers, r) as u32
                 }
                 // Other modes are a protocol fault that the wait stage raises.
                 (SyncKind::Semaphore, WaitMode::EvtSetClear, _) => true,
-                _ => self.issue.pending[w.id as usize] >= w.value,
+                _ => self.semaphore(w.id) >= w.value,
             };
             if !satisfied {
                 return Some(s.wait + k as u32);
@@ -192,8 +229,7 @@ impl Poll<'_> {
                     _ => continue,
                 };
                 if u.kind == SyncKind::Semaphore && u.target_core.is_none() {
-                    let slot = &mut self.issue.pending[u.id as usize];
-                    *slot = slot.wrapping_add(by);
+                    self.issue.raise(u.id, by);
                 }
             }
         }

@@ -14,17 +14,28 @@ pub(super) fn wait(
     rows: Query<&SyncSet>,
     mut events: Query<&mut EventBit>,
 ) {
+    let mut events = table!(events);
+    run(&program, &pc, &mut issue, &mut findings, slice!(rows), column!(events));
+}
+
+/// The stage itself.
+pub(super) fn run(
+    program: &Program,
+    pc: &ProgramCounter,
+    issue: &mut IssueList,
+    findings: &mut Findings,
+    syncs: &[SyncSet],
+    bits: &mut [EventBit],
+) {
     // Rows with such waits end the window, so only the last one can have any.
     let Some(last) = issue.rows.last().copied() else { return };
     if !program.blocks[pc.block as usize].by_sync {
         return;
     }
-    let s = slice!(rows)[last as usize];
+    let s = syncs[last as usize];
     if !s.slow_wait {
         return;
     }
-    let mut events = table!(events);
-    let bits = column!(events);
     for w in program.waits_of(&s) {
         let fault = match (w.kind, w.mode) {
             (SyncKind::Event, WaitMode::EvtSetClear) => {

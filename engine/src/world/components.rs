@@ -19,6 +19,8 @@ pub struct SyncSet {
     pub seconds: u16,
     /// The issue window ends after this instruction.
     pub ends_window: bool,
+    /// A system after the stages has work when this instruction has run.
+    pub ends_pass: bool,
     /// Has a wait that must be re-evaluated or consumed outside the window's bookkeeping.
     pub slow_wait: bool,
     /// Runs when every engine with work has come to one like it.

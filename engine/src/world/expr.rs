@@ -52,6 +52,19 @@ impl Ex {
         }
     }
 
+    /// Calls `f` with every register that the value depends on.
+    pub fn registers(&self, f: &mut impl FnMut(RegRef)) {
+        match self {
+            Ex::Reg(r) => f(*r),
+            Ex::Lin(terms, _) => terms.iter().for_each(|(t, _)| t.registers(f)),
+            Ex::Div(p) | Ex::Mod(p) => {
+                p.0.registers(f);
+                p.1.registers(f);
+            }
+            Ex::C(_) | Ex::Axis(_) | Ex::Shard(_) | Ex::Rank | Ex::Indirect(_) => {}
+        }
+    }
+
     /// Evaluates. Depth is limited when the expression is compiled.
     pub fn eval(&self, env: &impl Env) -> Result<i64> {
         Ok(match self {

@@ -5,6 +5,7 @@ pub mod compile;
 pub mod components;
 pub mod counter;
 pub mod expr;
+pub mod limits;
 pub mod meeting;
 pub mod operands;
 pub mod own;
@@ -24,6 +25,7 @@ mod tables;
 
 pub use components::*;
 pub use counter::*;
+pub use limits::*;
 pub use meeting::*;
 pub use own::*;
 pub use post::*;

@@ -1,5 +1,6 @@
 //! Remarks on a run: what is worth saying and ends no run by itself.
 
+use crate::ir::validate::DeviceRule;
 use bevy_ecs::prelude::Resource;
 use birsim_kernels::{Code, Error, Named, Place};
 
@@ -56,6 +57,18 @@ birsim_kernels::named_enum! {
         Race = 17, "race";
         /// A check or a seed had nothing to look at.
         SaysNothing = 18, "says-nothing";
+        /// A semaphore was lowered below zero.
+        SemaphoreBelowZero = 19, "semaphore-below-zero";
+        /// An operand starts at a partition that the engine cannot start at.
+        StartPartition = 20, "start-partition";
+        /// A step from partition to partition is no whole row.
+        PartitionStep = 21, "partition-step";
+        /// An engine does not reach the memory of an operand.
+        EngineMemory = 22, "engine-memory";
+        /// An instruction has more waits or updates than the device has room for.
+        SyncLimit = 23, "sync-limit";
+        /// The target does not know an instruction.
+        ArchitectureGate = 24, "architecture-gate";
     }
 }
 
@@ -102,6 +115,22 @@ impl Diagnostic {
     #[must_use]
     pub fn of(self, tensor: impl Into<Option<String>>) -> Self {
         Diagnostic { tensor: tensor.into(), ..self }
+    }
+
+    /// What a target would not accept of a program: one note per rule, with the first place that breaks it.
+    pub fn on_target(rule: DeviceRule, first: &Error, places: usize) -> Self {
+        let code = match rule {
+            DeviceRule::StartPartition => Remark::StartPartition,
+            DeviceRule::PartitionStep => Remark::PartitionStep,
+            DeviceRule::EngineMemory => Remark::EngineMemory,
+            DeviceRule::SyncLimit => Remark::SyncLimit,
+            DeviceRule::ArchitectureGate => Remark::ArchitectureGate,
+        };
+        let more = if places > 1 { format!("; {places} places in all") } else { String::new() };
+        let received = first.received_value().unwrap_or_default();
+        let mut note = Diagnostic::note(code, format!("{}: {received}{more}", first.what()));
+        note.place = Some(Box::new(first.place().clone()));
+        note
     }
 
     /// Says the same of the same thing as `other`.

@@ -1,13 +1,11 @@
 //! Resources: state of a run that belongs to no single entity.
 
+use super::Limits;
 use crate::ir::Opcode;
-use crate::{Code, Error};
 use bevy_ecs::prelude::Resource;
 use birsim_kernels::Profile;
 use birsim_kernels::halt::Stop;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
 
 /// In which order engines issue instructions that are ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,50 +17,6 @@ pub enum IssueOrder {
     Reference,
     /// One instruction per tick, engine picked at random from this seed.
     Seeded(u64),
-}
-
-/// Bounds of a run; exceeding one is a clean fault (S009).
-#[derive(Clone, Debug, Default)]
-pub struct Limits {
-    /// Bytes of memory, of all cores together.
-    pub max_memory: Option<u64>,
-    /// Bytes in use, shared by all clones: what the cores touch, and what a front end takes with [`Limits::take`].
-    pub used: Arc<AtomicU64>,
-    /// Executed instructions.
-    pub max_instructions: Option<u64>,
-    /// End of the run.
-    pub deadline: Option<Instant>,
-    /// Set from outside to stop.
-    pub cancel: Option<Arc<AtomicBool>>,
-    /// Instructions executed so far, readable from other threads during the run.
-    pub progress: Option<Arc<AtomicU64>>,
-}
-
-impl Limits {
-    /// What may end a running instruction, when anything may.
-    pub fn stop(&self) -> Option<Arc<Stop>> {
-        let stop = Stop { cancel: self.cancel.clone(), deadline: self.deadline };
-        (stop.cancel.is_some() || stop.deadline.is_some()).then(|| Arc::new(stop))
-    }
-
-    /// Takes memory before it is touched. Fails when that is more than the limit leaves.
-    pub fn take(&self, bytes: u64) -> crate::Result<()> {
-        let Some(max) = self.max_memory else { return Ok(()) };
-        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
-        if before.saturating_add(bytes) <= max {
-            return Ok(());
-        }
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
-        Err(Error::new(Code::S009, "the run touches more memory than --max-memory allows")
-            .received(format!("{} of {max} bytes", before.saturating_add(bytes))))
-    }
-
-    /// Gives memory back.
-    pub fn give_back(&self, bytes: u64) {
-        if self.max_memory.is_some() {
-            self.used.fetch_sub(bytes, Ordering::Relaxed);
-        }
-    }
 }
 
 /// Counters of a run.
@@ -192,10 +146,33 @@ impl Stats {
 pub struct IssueList {
     /// Rows.
     pub rows: Vec<u32>,
-    /// Semaphore values after the rows issued so far.
-    pub pending: Vec<u32>,
+    /// What the rows issued so far will add to each semaphore.
+    pub raised: Vec<u32>,
+    /// Semaphores that [`IssueList::raised`] is not zero for.
+    pub raised_ids: Vec<u32>,
     /// Engine after the last served one.
     pub next_engine: usize,
     /// State of the random numbers of the seeded schedule.
     pub random: u64,
+    /// Rows after which a pass over the systems begins no further tick.
+    pub enough: usize,
+}
+
+impl IssueList {
+    /// Counts an addition of an issued row.
+    #[inline]
+    pub fn raise(&mut self, id: u32, by: u32) {
+        let slot = &mut self.raised[id as usize];
+        *slot = slot.wrapping_add(by);
+        self.raised_ids.push(id);
+    }
+
+    /// Begins a tick: the additions of the last one are in the values of the semaphores.
+    #[inline]
+    pub fn forget_raised(&mut self, semaphores: usize) {
+        for id in self.raised_ids.drain(..) {
+            self.raised[id as usize] = 0;
+        }
+        self.raised.resize(semaphores, 0);
+    }
 }

@@ -188,6 +188,21 @@ codes! {
     S019 Fault "external kernel failed",
         rule: "kernel_sim ends with status 0 and writes every output",
         advice: "see the output of kernel_sim in the message, or run it by hand with the same inputs";
+    S020 Fault "start partition",
+        rule: "operands of an engine that computes start at partition 0, 32, 64 or 96, of more than 32 partitions at 0 or 64, of more than 64 at 0; checked with --strict",
+        advice: "place the tensor at such a partition, or move it by DMA, which starts anywhere";
+    S021 Fault "partition step",
+        rule: "engines that compute step from partition to partition by whole rows of the tensor; checked with --strict",
+        advice: "make the step of the first pair a multiple of the elements in a row";
+    S022 Fault "memory out of an engine's reach",
+        rule: "PE reads SBUF and writes PSUM, Pool reaches SBUF, Activation and DVE reach SBUF and PSUM, DMA reaches DRAM and SBUF; checked with --strict",
+        advice: "copy the tensor with an engine that reaches both memories, or use another engine";
+    S023 Fault "too many waits or updates",
+        rule: "an instruction has at most 2 waits and 5 updates; checked with --strict",
+        advice: "move some to a NoOp on the same engine";
+    S024 Fault "instruction that the target lacks",
+        rule: "some instructions exist from gen3 or from core_v4 on; checked with --strict",
+        advice: "choose a later target with --target, or other instructions";
     U001 Unsupported "instruction not modelled",
         rule: "birsim executes the instructions listed as implemented by `birsim ops`",
         advice: "see `birsim ops --fidelity`";

@@ -1,6 +1,6 @@
 //! Pages that are written from tables of the code.
 
-use birsim_engine::ir::table::{Default, Row};
+use birsim_engine::ir::table::{Absence, Row};
 use birsim_engine::ir::{FieldType, Opcode, Role};
 use birsim_kernels::EnumDef;
 use birsim_kernels::rulings::RULINGS;
@@ -86,13 +86,13 @@ fn keys(row: &Row) -> String {
     let one = |f: &birsim_engine::ir::table::Field| {
         let (ty, default) = (type_of(f.ty), &f.default);
         match default {
-            Default::Required => format!("`{}`! {ty}", f.key),
-            Default::Absent => format!("`{}` {ty}", f.key),
-            Default::Bool(b) => format!("`{}` {ty} = {b}", f.key),
-            Default::Int(i) => format!("`{}` {ty} = {i}", f.key),
-            Default::Float(x) => format!("`{}` {ty} = {x}", f.key),
-            Default::Enum(o) => format!("`{}` {ty} = {}", f.key, name_of(f.ty, *o)),
-            Default::Str(s) => format!("`{}` {ty} = {s}", f.key),
+            Absence::Required => format!("`{}`! {ty}", f.key),
+            Absence::Absent => format!("`{}` {ty}", f.key),
+            Absence::Bool(b) => format!("`{}` {ty} = {b}", f.key),
+            Absence::Int(i) => format!("`{}` {ty} = {i}", f.key),
+            Absence::Float(x) => format!("`{}` {ty} = {x}", f.key),
+            Absence::Enum(o) => format!("`{}` {ty} = {}", f.key, name_of(f.ty, *o)),
+            Absence::Str(s) => format!("`{}` {ty} = {s}", f.key),
         }
     };
     row.fields.iter().map(one).collect::<Vec<_>>().join("; ")

@@ -32,7 +32,7 @@ rows! {
         negated: Ty::Bool => Def::Bool(false);
     }
     Exponential = 103, Kernel, [Dve], ["in", "row_max:air?", "initial:air?"] => ["out", "accumulated?"], Exact,
-        "activation 5", is [Elementwise],
+        "activation 5", is [SinceCoreV4, Elementwise],
         rules [Used("accumulated", &[Set("reduce_cmd")])] {
         reduce_cmd: Ty::Enum(EngineAccumulation::DEF) => Def::Required;
     }

@@ -53,7 +53,7 @@ rows! {
         replica_groups: Ty::Groups => Def::Required;
     }
     CoreBarrier = 87, Kernel, [All], ["semaphore:air?"] => ["semaphore:ar?"], Exact, "opcodes 10",
-        is [Meets, EndsWindow] {
+        is [SinceGen3, Meets, EndsWindow] {
         runtime_semaphore: Ty::U32 => Def::Int(0);
         id: Ty::U32 => Def::Int(0);
         cores: Ty::Ints => Def::Absent;

@@ -5,7 +5,7 @@ use crate::{AddressRotationScope, DebugBuffer, InstSyncType, KernelSource};
 use birsim_kernels::Named;
 
 rows! {
-    CustomOp = 53, Kernel, [Pool], ["in:air*"] => ["out:ar*"], Approximate, "opcodes 12; ruling D49" {
+    CustomOp = 53, Kernel, [Pool], ["in:air*"] => ["out:ar*"], Approximate, "opcodes 12; ruling D49", is [ReachesAll] {
         opFunctionName: Ty::Str => Def::Str("");
         opLibFile: Ty::Str => Def::Str("");
         ulib_to_ucode_version: Ty::Str => Def::Str("");
@@ -52,7 +52,7 @@ rows! {
         psum_buf_shape: Ty::Json => Def::Absent;
         address_rotation_scope_val: Ty::Enum(AddressRotationScope::DEF) => Def::Enum(0);
     }
-    DevicePrint = 57, Kernel, [Pool], ["in"] => [], Approximate, "opcodes 12" {
+    DevicePrint = 57, Kernel, [Pool], ["in"] => [], Approximate, "opcodes 12", is [ReachesAll] {
         prefix: Ty::Str => Def::Str("");
         output_buffer: Ty::Enum(DebugBuffer::DEF) => Def::Enum(0);
     }

@@ -46,9 +46,9 @@ matmul_rows! {
         "matmul-mx 4",
         partial "replication, performance modes, transposes and zero points of MX operands are not described (ruling D50)",
         open "the order of the four fp4 lanes of a container is not published: lowest nibble first; fp8 lanes are exact",
-        is [Matmul, WrittenWhole] {}
+        is [SinceCoreV4, Matmul, WrittenWhole] {}
     @plain {
         QuantizeMx = 96, Kernel, [Dve], ["in"] => ["out", "scales"], Approximate, "matmul-mx 5",
-            open "the order of the four fp4 lanes of a container is not published: lowest nibble first; fp8 lanes are exact" {}
+            open "the order of the four fp4 lanes of a container is not published: lowest nibble first; fp8 lanes are exact", is [SinceCoreV4] {}
     }
 }

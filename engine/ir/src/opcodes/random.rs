@@ -19,8 +19,8 @@ rows! {
         "activation 6; ruling D38" {
         is_keep_threshold: Ty::Bool => Def::Bool(false);
     }
-    Rand2 = 97, Kernel, [Dve], ["min:air?", "max:air?"] => ["out"], Exact, "activation 7; rulings D9, D37" {}
-    RandSetState = 98, Kernel, [Dve], ["state"] => ["generator?"], Exact, "rulings D31, D37" {}
-    RandGetState = 99, Kernel, [Dve], ["generator?"] => ["state"], Exact, "rulings D31, D37" {}
+    Rand2 = 97, Kernel, [Dve], ["min:air?", "max:air?"] => ["out"], Exact, "activation 7; rulings D9, D37", is [SinceCoreV4] {}
+    RandSetState = 98, Kernel, [Dve], ["state"] => ["generator?"], Exact, "rulings D31, D37", is [SinceGen3] {}
+    RandGetState = 99, Kernel, [Dve], ["generator?"] => ["state"], Exact, "rulings D31, D37", is [SinceGen3] {}
     Rng = 100, Skipped, [], ["any:air*"] => ["out*"], Skipped, "opcodes 8" {}
 }

@@ -8,9 +8,9 @@ rows! {
     MatchReplace = 90, Kernel, [Dve], ["values", "in"] => ["out"], Exact, "opcodes 4" {
         imm_value: Ty::Float => Def::Required;
     }
-    MaxIndexAndMatchReplace = 91, Kernel, [Dve], ["values", "in"] => ["out", "indices"], Exact, "opcodes 4" {
+    MaxIndexAndMatchReplace = 91, Kernel, [Dve], ["values", "in"] => ["out", "indices"], Exact, "opcodes 4", is [SinceGen3] {
         imm_value: Ty::Float => Def::Required;
     }
     NonzeroWithCount = 104, Skipped, [Pool], ["in", "index_offset:air?", "padding:air?"] => ["out"], Extension,
-        "opcodes 4", open "the reference skips it; birsim executes it, with the layout of public device documents, as an extension" {}
+        "opcodes 4", open "the reference skips it; birsim executes it, with the layout of public device documents, as an extension", is [SinceGen3] {}
 }

@@ -30,7 +30,7 @@ rows! {
     }
     RangeSelect = 63, Kernel, [Dve], ["in", "bound0:air", "bound1:air"] => ["out", "reduced?"], Approximate,
         "alu 6.10",
-        partial "num_active_channels below the partitions of the pattern: what the other partitions receive is not published",
+        partial "num_active_channels below the partitions of the pattern: what the other partitions receive is not published", is [SinceGen3],
         rules [Used("reduced", &[Set("reduce_cmd")])] {
         base: Ty::I64 => Def::Int(0);
         compare_op0: Ty::Enum(AluOp::DEF) => Def::Required;
@@ -40,5 +40,5 @@ rows! {
         fill_value: Ty::Float => Def::Float(0.0);
         num_active_channels: Ty::I64 => Def::Int(0);
     }
-    GetSequenceBounds = 64, Kernel, [Pool, Dve], ["segment_ids"] => ["out"], Approximate, "opcodes 13" {}
+    GetSequenceBounds = 64, Kernel, [Pool, Dve], ["segment_ids"] => ["out"], Approximate, "opcodes 13", is [SinceGen3] {}
 }

@@ -3,7 +3,7 @@
 use super::operands::MAX_PAIRS;
 use super::sync::MAX_ID;
 use super::{Slot, Walk};
-use crate::table::{Default, Field};
+use crate::table::{Absence, Field};
 use crate::{Axis, BranchCompare, Expr, FieldType, Instruction, Opcode, Operand, Value};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::{Code, Error, Named};
@@ -35,7 +35,7 @@ impl<'m> Walk<'m> {
     pub(super) fn fields(&mut self, i: &'m Instruction) {
         for (field, value) in i.opcode.row().fields.iter().zip(&i.fields) {
             match value {
-                None if matches!(field.default, Default::Required) => {
+                None if matches!(field.default, Absence::Required) => {
                     // The one missing key for which the reference has a number.
                     let number = if i.opcode == Opcode::NKIKernel && field.key == "func" { " (250)" } else { "" };
                     let e = Error::new(Code::J003, format!("{} has no key `{}`{number}", i.opcode, field.key));

@@ -2,6 +2,7 @@
 //!
 //! Bounds of patterns against their locations are faults of the program, not of the module: the machine checks them.
 
+mod device;
 mod expressions;
 mod fields;
 mod groups;
@@ -12,7 +13,9 @@ mod references;
 mod storage;
 mod sync;
 
-use super::{Block, Function, Instruction, Module, Storage, Value};
+pub use device::{DeviceRule, Doubts};
+
+use super::{Arch, Block, Function, Instruction, Module, Storage, Value};
 use birsim_kernels::{Code, Error, Result};
 use hashbrown::HashSet;
 use index::Index;
@@ -42,6 +45,17 @@ pub fn check(module: &Module) -> Result<()> {
     let mut walk = Walk::new(module, true, 1);
     walk.module();
     walk.errors.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// The first error of [`validate`]; without one, which rules of a target the module breaks.
+pub fn check_for(module: &Module, target: Arch) -> Result<Doubts> {
+    let mut walk = Walk::new(module, true, 1);
+    walk.target = Some(target);
+    walk.module();
+    match walk.errors.into_iter().next() {
+        Some(e) => Err(e),
+        None => Ok(walk.doubts),
+    }
 }
 
 /// Checks one more block of a running program, with the storage it declares: all but names, which only the machine knows.
@@ -86,6 +100,9 @@ struct Walk<'m> {
     full: bool,
     /// References are checked.
     names: bool,
+    /// The target whose rules are looked at too.
+    target: Option<Arch>,
+    doubts: Doubts,
     limit: usize,
     errors: Vec<Error>,
     function: Option<&'m str>,
@@ -105,6 +122,8 @@ impl<'m> Walk<'m> {
             index: Index::new(module),
             full,
             names: true,
+            target: None,
+            doubts: Doubts::default(),
             limit,
             errors: Vec::new(),
             function: None,
@@ -225,6 +244,9 @@ impl<'m> Walk<'m> {
         }
         if self.names {
             self.references(i);
+        }
+        if let Some(target) = self.target {
+            self.device_rules(i, target);
         }
         if i.blocks.is_empty() {
             return;

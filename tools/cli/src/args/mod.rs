@@ -355,6 +355,10 @@ pub struct Validate {
     /// Lower abstract KLR operators, which the reference compiler refuses, where they have a definite nearest BIR form.
     #[arg(long)]
     pub accept_abstract: bool,
+    /// Report what a device would not accept as faults: start partitions, partition steps, memories out of reach of an engine, too
+    /// many waits or updates, instructions that the target lacks.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// Arguments of `inspect`.

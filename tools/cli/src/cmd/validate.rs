@@ -5,7 +5,8 @@ use crate::program::{self, Source};
 use crate::term::{Term, print};
 use crate::usage;
 use birsim_engine::ir::spelling::misspelt;
-use birsim_engine::{Cores, Simulator};
+use birsim_engine::ir::validate::check_for;
+use birsim_engine::{Cores, Diagnostic, Simulator, Target};
 use birsim_kernels::{Error, Result};
 use birsim_klr::LowerOptions;
 
@@ -17,6 +18,7 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
         arch: args.target.map(|t| t.arch()),
         accept_abstract: args.accept_abstract,
         replica_groups: args.rank.replica_group.clone(),
+        strict: args.strict,
         ..LowerOptions::default()
     };
     let loaded = match program::load_ranks(&sources, &options, args.rank.lnc) {
@@ -29,7 +31,22 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
             return Ok(report(errors, &name, term));
         }
     }
-    let mut builder = args.rank.apply(Simulator::builder().threads(1));
+    let mut notes = loaded.notes.clone();
+    let mut broken = Vec::new();
+    for module in &loaded.modules {
+        let target = args.target.map_or_else(|| Target::of(module.arch), Ok)?;
+        let doubts = check_for(module, target.arch())?;
+        if args.strict {
+            broken.extend(doubts.errors);
+        } else {
+            let remarks = doubts.by_rule().map(|(rule, first, places)| Diagnostic::on_target(rule, first, places));
+            notes.extend(remarks.map(|d| d.to_string()));
+        }
+    }
+    if !broken.is_empty() {
+        return Ok(report(broken, &name, term));
+    }
+    let mut builder = args.rank.apply(Simulator::builder().threads(1).strict(args.strict));
     if let Some(target) = args.target {
         builder = builder.target(target);
     }
@@ -40,7 +57,7 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
     }
     let sim = Cores::load(&builder, &loaded.modules)?;
     let mut text = String::new();
-    loaded.notes.iter().for_each(|n| text.push_str(&format!("note: {n}\n")));
+    notes.iter().for_each(|n| text.push_str(&format!("note: {n}\n")));
     loaded.modules.iter().flat_map(misspelt).for_each(|remark| term.warn(&remark));
     let instructions = loaded.modules.iter().flat_map(usage::instructions).count();
     text.push_str(&format!("{name}: valid, {instructions} instructions, {} tensors\n", sim.tensors().len()));

@@ -1,0 +1,91 @@
+//! Bounds of a run.
+
+use super::{ProgramCounter, Stats};
+use crate::{Code, Error};
+use birsim_kernels::halt::Stop;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Bounds of a run; exceeding one is a clean fault (S009).
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// Bytes of memory, of all cores together.
+    pub max_memory: Option<u64>,
+    /// Bytes in use, shared by all clones: what the cores touch, and what a front end takes with [`Limits::take`].
+    pub used: Arc<AtomicU64>,
+    /// Executed instructions.
+    pub max_instructions: Option<u64>,
+    /// End of the run.
+    pub deadline: Option<Instant>,
+    /// Set from outside to stop.
+    pub cancel: Option<Arc<AtomicBool>>,
+    /// Instructions executed so far, readable from other threads during the run.
+    pub progress: Option<Arc<AtomicU64>>,
+}
+
+impl Limits {
+    /// What may end a running instruction, when anything may.
+    pub fn stop(&self) -> Option<Arc<Stop>> {
+        let stop = Stop { cancel: self.cancel.clone(), deadline: self.deadline };
+        (stop.cancel.is_some() || stop.deadline.is_some()).then(|| Arc::new(stop))
+    }
+
+    /// Takes memory before it is touched. Fails when that is more than the limit leaves.
+    pub fn take(&self, bytes: u64) -> crate::Result<()> {
+        let Some(max) = self.max_memory else { return Ok(()) };
+        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) <= max {
+            return Ok(());
+        }
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        Err(Error::new(Code::S009, "the run touches more memory than --max-memory allows")
+            .received(format!("{} of {max} bytes", before.saturating_add(bytes))))
+    }
+
+    /// Gives memory back.
+    pub fn give_back(&self, bytes: u64) {
+        if self.max_memory.is_some() {
+            self.used.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// The limit that a run with these counters has reached.
+    pub fn reached(&self, stats: &Stats, pc: &ProgramCounter) -> Option<Reached> {
+        if let Some(max) = self.max_instructions
+            && stats.instructions.saturating_add(pc.steps) > max
+        {
+            return Some(Reached::Instructions(max));
+        }
+        if self.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) {
+            return Some(Reached::Interrupted);
+        }
+        // Looking at the clock costs as much as a small tick.
+        let late = stats.ticks.is_multiple_of(64) && self.deadline.is_some_and(|d| Instant::now() >= d);
+        late.then_some(Reached::Late)
+    }
+}
+
+/// A limit that ends a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// So many instructions and loop trips are allowed.
+    Instructions(u64),
+    /// Somebody wants the run to end.
+    Interrupted,
+    /// The time is over.
+    Late,
+}
+
+impl From<Reached> for Error {
+    fn from(reached: Reached) -> Error {
+        match reached {
+            Reached::Instructions(max) => {
+                Error::new(Code::S009, "the run executes more instructions and loop trips than allowed")
+                    .received(format!("more than {max}"))
+            }
+            Reached::Interrupted => Error::new(Code::S009, "the run was interrupted"),
+            Reached::Late => Error::new(Code::S009, "the run takes longer than --timeout allows"),
+        }
+    }
+}
