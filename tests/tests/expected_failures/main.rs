@@ -83,6 +83,7 @@ fn rows() -> Vec<Row> {
     operands::out_of_bounds(&mut rows);
     operands::shapes(&mut rows);
     protocol::protocol(&mut rows);
+    protocol::devices(&mut rows);
     protocol::control(&mut rows);
     contracts::contracts(&mut rows);
     protocol::memory(&mut rows);

@@ -47,6 +47,27 @@ pub(super) fn protocol(rows: &mut Vec<Row>) {
     rows.push(row("no engine", program(vec![unassigned])));
 }
 
+/// What devices do not accept, with strict rules.
+pub(super) fn devices(rows: &mut Vec<Row>) {
+    let strict = || Simulator::builder().strict(true);
+    let copy =
+        |engine: &str, from: Json, to: Json| inst("c", "TensorCopy", engine, json!([from]), json!([to]), json!({}));
+    let mut placed = program(vec![copy("DVE", all(&S), all(&R))]);
+    let s = TENSORS.iter().position(|t| t.0 == S.0).unwrap();
+    let location = &mut placed["functions"][0]["allocations"][s]["memorylocations"][0];
+    (location["allocated"], location["base"]) = (json!(true), json!(8));
+    rows.push(with("start partition", placed, strict()));
+    let stepping = copy("DVE", part(&S, 0, &[[4, 2], [1, 4]]), part(&R, 0, &[[8, 2], [1, 4]]));
+    rows.push(with("partition step", program(vec![stepping]), strict()));
+    rows.push(with("memory out of reach", program(vec![copy("Pool", all(&P), all(&S))]), strict()));
+    let waits = (1..4).map(|id| wait(id, "sem-ge-imm", 0)).collect();
+    rows.push(with("three waits", program(vec![synced("a", "PE", waits, vec![])]), strict()));
+    let random = inst("r", "Rand2", "DVE", json!([]), json!([all(&S)]), json!({}));
+    rows.push(with("instruction of a later target", program(vec![random]), strict()));
+    let lowered = synced("a", "PE", vec![], vec![update(9, "sem-sub-imm", 2)]);
+    rows.push(with("semaphore below zero", program(vec![lowered]), strict()));
+}
+
 fn loop_over(name: &str, opcode: &str, axis: Json, body: Vec<Json>) -> Json {
     let key = if opcode == "Loop" { "LoopAxis" } else { "DynamicForLoopAxis" };
     json!({"name": name, "opcode": opcode, "engine": "ALL", "ins": [], "outs": [], key: axis,

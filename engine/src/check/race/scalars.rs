@@ -96,7 +96,7 @@ pub(super) fn registers(program: &Program, inst: &Inst, sync: &SyncSet, mut f: i
         }
     }
     inst.predicates.iter().for_each(|p| p.ex.registers(&mut read));
-    for field in &inst.fields {
+    for field in inst.own.keys() {
         match field {
             FieldValue::Ex(e) => e.registers(&mut read),
             FieldValue::Exs(list) => list.iter().for_each(|e| e.registers(&mut read)),
