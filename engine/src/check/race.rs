@@ -150,7 +150,12 @@ impl Race {
         for w in program.waits_of(sync).iter().filter(|w| w.kind == SyncKind::Semaphore) {
             self.scalar(program, at, Scalar::Semaphore(w.id), Use::Wait, clock);
         }
-        registers(program, &program.insts[at.0 as usize], sync, |r, writes| {
+        let inst = &program.insts[at.0 as usize];
+        if inst.opcode.is(Trait::Terminator) {
+            // Where a block ends, the engines of the hardware branch each for itself, with registers of their own.
+            return;
+        }
+        registers(program, inst, sync, |r, writes| {
             let how = if writes { Use::Write } else { Use::Read };
             // A wide register is two neighbouring ones of the physical file.
             for slot in r.slot..=r.slot + u32::from(r.physical && r.wide) {

@@ -8,6 +8,10 @@ use crate::target::{PSUM_BANK_BYTES, Sizes, Target};
 use crate::{Code, Error, Result};
 use birsim_kernels::profile::{Profile, PsumAddress};
 
+/// Bytes between one partition of SBUF or PSUM and the next. Partition sizes are multiples of the distance after which the
+/// sets of a cache repeat, so without a gap a column of all partitions would fit into very few of them.
+const GAP: u64 = 64;
+
 /// Memory of the machine as it is laid out while compiling: arena sizes and location placements still to be spawned.
 pub struct Layout {
     /// Machine the program is compiled for.
@@ -36,8 +40,8 @@ impl Layout {
         let sizes = target.sizes();
         let arenas = if physical {
             vec![
-                sizes.sbuf_partitions * sizes.sbuf_partition_bytes,
-                sizes.psum_partitions * sizes.psum_banks * PSUM_BANK_BYTES,
+                sizes.sbuf_partitions * (sizes.sbuf_partition_bytes + GAP),
+                sizes.psum_partitions * (sizes.psum_banks * PSUM_BANK_BYTES + GAP),
                 sizes.dram_bytes,
             ]
         } else {
@@ -95,13 +99,14 @@ impl Layout {
                 }
                 _ => None,
             };
-            if let Some((arena, parts, stride, addr, name)) = on_chip {
+            if let Some((arena, parts, bytes, addr, name)) = on_chip {
                 let fits = loc.base >= 0
                     && base.checked_add(rows).is_some_and(|e| e <= parts)
-                    && addr.checked_add(row_bytes).is_some_and(|e| e <= stride);
+                    && addr.checked_add(row_bytes).is_some_and(|e| e <= bytes);
                 if !fits {
-                    return Err(bad(&format!("the {parts} x {stride} bytes of {name}")));
+                    return Err(bad(&format!("the {parts} x {bytes} bytes of {name}")));
                 }
+                let stride = bytes + GAP;
                 return Ok(LocationInfo {
                     arena,
                     base,

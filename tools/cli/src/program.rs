@@ -1,7 +1,8 @@
 //! Recognising and loading programs.
 
-use birsim_engine::format;
 use birsim_engine::ir::Module;
+use birsim_engine::ir::validate::check_for;
+use birsim_engine::{Target, format};
 use birsim_kernels::{Class, Code, Error, Result};
 use birsim_klr::LowerOptions;
 use birsim_klr::ast::{self, Contents};
@@ -188,6 +189,16 @@ pub fn load_ranks(sources: &[Source], options: &LowerOptions, lnc: Option<u32>) 
             Err(errors)
         }
     }
+}
+
+/// What the devices would not accept of modules: faults with strict rules.
+pub fn device_faults(modules: &[Module], target: Option<Target>) -> Result<Vec<Error>> {
+    let mut all = Vec::new();
+    for module in modules {
+        let target = target.map_or_else(|| Target::of(module.arch), Ok)?;
+        all.extend(check_for(module, target.arch())?.errors);
+    }
+    Ok(all)
 }
 
 /// One of several files: always a module.

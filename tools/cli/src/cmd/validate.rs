@@ -32,19 +32,17 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
         }
     }
     let mut notes = loaded.notes.clone();
-    let mut broken = Vec::new();
+    if args.strict {
+        let broken = program::device_faults(&loaded.modules, args.target)?;
+        if !broken.is_empty() {
+            return Ok(report(broken, &name, term));
+        }
+    }
     for module in &loaded.modules {
         let target = args.target.map_or_else(|| Target::of(module.arch), Ok)?;
         let doubts = check_for(module, target.arch())?;
-        if args.strict {
-            broken.extend(doubts.errors);
-        } else {
-            let remarks = doubts.by_rule().map(|(rule, first, places)| Diagnostic::on_target(rule, first, places));
-            notes.extend(remarks.map(|d| d.to_string()));
-        }
-    }
-    if !broken.is_empty() {
-        return Ok(report(broken, &name, term));
+        let remarks = doubts.by_rule().map(|(rule, first, places)| Diagnostic::on_target(rule, first, places));
+        notes.extend(remarks.map(|d| d.to_string()));
     }
     let mut builder = args.rank.apply(Simulator::builder().threads(1).strict(args.strict));
     if let Some(target) = args.target {

@@ -211,7 +211,11 @@ fn load(args: &Run, term: &Term, sources: &[Source], record: &mut Record) -> Res
         Ok(loaded) => {
             let remarks = loaded.modules.iter().flat_map(misspelt);
             remarks.for_each(|remark| record.warning(Remark::MisspeltKey, remark));
-            return Ok(loaded);
+            let broken = if args.strict { program::device_faults(&loaded.modules, args.target)? } else { Vec::new() };
+            if broken.is_empty() {
+                return Ok(loaded);
+            }
+            broken
         }
         Err(errors) => errors,
     };
