@@ -55,7 +55,7 @@ impl Acts<'_> {
     /// says no.
     fn control(&mut self, row: u32) -> Result<bool> {
         let inst = &self.program.insts[row as usize];
-        let env = Scalars { registers: self.registers, induction: self.induction, core: self.settings.core };
+        let env = Scalars { registers: self.registers, induction: self.induction, seat: self.settings.seat };
         if !predicates_hold(&inst.predicates, &env)? {
             return Ok(false);
         }

@@ -11,7 +11,7 @@ use crate::check::Hooks;
 use crate::control::act::Acts;
 use crate::control::advance::Flow;
 use crate::exec::Machine;
-use crate::memory::ArenaMem;
+use crate::memory::{ArenaMem, WrittenMarks};
 use crate::sync::Banks;
 use crate::systems::Calls;
 use crate::world::columns::{column, slice, table};
@@ -20,7 +20,8 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
 use birsim_kernels::halt;
 
-type ArenaState = (&'static mut ArenaMem, &'static mut InitShadow, &'static mut AccumShadow);
+type ArenaState = (&'static mut ArenaMem, &'static mut InitShadow, &'static mut AccumShadow, &'static mut WrittenMarks);
+type Arenas<'a> = (&'a mut [ArenaMem], &'a mut [InitShadow], &'a mut [AccumShadow], &'a mut [WrittenMarks]);
 type EngineState = (
     &'static mut Cursor,
     &'static mut Status,
@@ -78,9 +79,14 @@ impl AllStages<'_, '_> {
         let (program, settings) = (&*self.program, &*self.settings);
         let syncs = slice!(self.rows);
         let (mut arenas, mut locations) = (table!(self.arenas), table!(self.locations));
-        let (mem, inits, accums): (&mut [ArenaMem], &mut [InitShadow], &mut [AccumShadow]) = match &mut arenas {
-            Some((a, i, s)) => (a.bypass_change_detection(), i.bypass_change_detection(), s.bypass_change_detection()),
-            None => (&mut [], &mut [], &mut []),
+        let (mem, inits, accums, written): Arenas = match &mut arenas {
+            Some((a, i, s, w)) => (
+                a.bypass_change_detection(),
+                i.bypass_change_detection(),
+                s.bypass_change_detection(),
+                w.bypass_change_detection(),
+            ),
+            None => (&mut [], &mut [], &mut [], &mut []),
         };
         let (places, states): (&[Placement], &mut [LocationState]) = match &mut locations {
             Some((p, s)) => (p, s.bypass_change_detection()),
@@ -123,6 +129,7 @@ impl AllStages<'_, '_> {
                 cursors,
                 status,
                 registers,
+                induction,
                 semaphores: values,
                 events: bits,
             });
@@ -134,6 +141,7 @@ impl AllStages<'_, '_> {
                 arenas: mem,
                 inits,
                 accums,
+                written,
                 places,
                 states,
                 registers,
@@ -185,7 +193,7 @@ fn ends(
     issue: &IssueList,
     issued: usize,
 ) -> bool {
-    let blocked = issue.rows.is_empty() && (pc.stuck || pc.meeting.is_some());
+    let blocked = issue.rows.is_empty() && (pc.stuck || !pc.meetings.is_empty());
     let last = issue.rows.last().is_some_and(|row| syncs[*row as usize].ends_pass);
     let looked_at = findings.fault.is_some() || pc.finished || blocked || last;
     looked_at || issued >= issue.enough || settings.limits.reached(stats, pc).is_some()

@@ -19,6 +19,7 @@ pub(super) struct Select<'a> {
     pub cursors: &'a mut [Cursor],
     pub status: &'a mut [Status],
     pub registers: &'a [RegisterFile],
+    pub induction: &'a [Induction],
     pub semaphores: &'a [SemValue],
     pub events: &'a [EventBit],
 }
@@ -49,6 +50,7 @@ pub(super) fn select(
         cursors: cursors.bypass_change_detection(),
         status: status.bypass_change_detection(),
         registers: slice!(registers),
+        induction: slice!(axes),
         semaphores: slice!(semaphores),
         events: slice!(events),
     });
@@ -56,7 +58,8 @@ pub(super) fn select(
 
 /// The stage itself.
 pub(super) fn run(all: Select) {
-    let Select { program, settings, findings, pc, issue, syncs, cursors, status, registers, semaphores, events } = all;
+    let Select { program, settings, findings, pc, issue, syncs, .. } = all;
+    let Select { cursors, status, registers, induction, semaphores, events, .. } = all;
     issue.rows.clear();
     pc.join_issued = false;
     pc.stuck = false;
@@ -74,7 +77,7 @@ pub(super) fn run(all: Select) {
         semaphores,
         events,
         by_sync: plan.by_sync,
-        induction: slice!(axes),
+        induction,
         seat: settings.seat,
         granted: &mut pc.granted,
         meetings: &mut pc.meetings,

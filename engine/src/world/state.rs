@@ -2,6 +2,7 @@
 
 use super::Limits;
 use crate::ir::Opcode;
+use crate::{Code, Error};
 use bevy_ecs::prelude::Resource;
 use birsim_kernels::Profile;
 use birsim_kernels::halt::Stop;
