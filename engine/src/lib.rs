@@ -24,7 +24,7 @@ pub use cores::{CollectiveCount, Cores};
 pub use exec::effects::{Access, Effect};
 pub use memory::{Fill, TensorMap};
 pub use session::Session;
-pub use sim::{Builder, Core, MemMode, RunSummary, TensorInfo};
+pub use sim::{Builder, Core, MemMode, Refusal, RunSummary, TensorInfo};
 pub use simulator::{Scalar, Simulator};
 pub use target::Target;
 pub use world::compile::Order;

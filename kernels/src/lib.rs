@@ -34,6 +34,7 @@ pub mod pool;
 pub mod profile;
 pub mod range;
 pub mod reduce;
+pub mod rehearsal;
 pub mod rng;
 pub mod rulings;
 pub mod scan;

@@ -15,7 +15,7 @@ mod shared;
 
 use crate::check::Clock;
 use crate::ir::Module;
-use crate::sim::{Builder, Core, Progress, RunSummary, TensorInfo};
+use crate::sim::{Builder, Core, Progress, Refusal, RunSummary, TensorInfo};
 use crate::world::{Parcel, ProgramCounter, Sent};
 use crate::{Code, Error, Result};
 use crossbeam::channel::Receiver;
@@ -118,6 +118,15 @@ impl Cores {
     /// Collectives that were held so far.
     pub fn collectives(&self) -> Vec<CollectiveCount> {
         self.floor.counts()
+    }
+
+    /// Everything that instructions refuse whatever the inputs are, core by core (ruling D66).
+    pub fn refusals(&mut self) -> Result<Vec<Refusal>> {
+        let mut all = Vec::new();
+        for core in &mut self.cores {
+            all.extend(core.refusals()?);
+        }
+        Ok(all)
     }
 
     /// The cores, in core order.

@@ -1,6 +1,6 @@
 //! Own keys: the parameters that an opcode prepared, and the forms that they decide.
 
-use super::{Cx, Execute};
+use super::{Cx, Execute, Machine};
 use crate::Result;
 use crate::ir::{Params, Rule};
 use crate::world::*;
@@ -42,23 +42,35 @@ pub struct Bound {
     pub prepare: Prepare,
     /// Runs it.
     pub run: Execute,
+    /// Running it changes nothing but memory, and it checks its operands before it looks at their elements.
+    pub rehearses: bool,
+}
+
+/// An instruction as `prepare` sees it.
+pub(super) fn draft<'a>(m: &'a Machine, inst: &'a Inst, now: Option<Now<'a>>) -> Draft<'a> {
+    Draft {
+        opcode: inst.opcode,
+        engine: inst.engine,
+        auto_accumulate: inst.auto_accumulate,
+        fields: inst.own.keys(),
+        operands: inst.operands,
+        program: m.program,
+        profile: &m.settings.profile,
+        target: m.settings.target,
+        now,
+        waits: Default::default(),
+    }
 }
 
 impl Cx<'_, '_> {
     /// The instruction as `prepare` sees it now.
     pub(super) fn draft(&self) -> Draft<'_> {
-        Draft {
-            opcode: self.inst.opcode,
-            engine: self.inst.engine,
-            auto_accumulate: self.inst.auto_accumulate,
-            fields: self.inst.own.keys(),
-            operands: self.inst.operands,
-            program: self.m.program,
-            profile: self.profile(),
-            target: self.m.settings.target,
-            now: Some(Now { scalars: self.scalars(), dynamic: &self.m.scratch.dynamic }),
-            waits: Default::default(),
-        }
+        draft(self.m, self.inst, Some(Now { scalars: self.scalars(), dynamic: &self.m.scratch.dynamic }))
+    }
+
+    /// The instruction is only rehearsed: its operands are checked, and nothing is computed.
+    pub fn rehearses(&self) -> bool {
+        self.m.scratch.rehearsal.is_some()
     }
 
     /// Whether a form holds. Where the keys did not decide it at load, `rule` picks its rule from the row.

@@ -20,6 +20,7 @@ pub mod pe;
 pub mod print;
 pub mod random;
 pub mod registers;
+pub mod refusals;
 mod resolve;
 pub mod search;
 pub mod select;

@@ -15,33 +15,35 @@ macro_rules! bind {
             &[$((crate::ir::Opcode::$opcode, bind!(@code $run $(, $prepare)?))),+];
     };
     (@code $run:path) => {
-        crate::exec::Bound { prepare: |_| Ok(Box::new(())), run: $run }
+        crate::exec::Bound { prepare: |_| Ok(Box::new(())), run: $run, rehearses: false }
     };
     (@code $run:path, $prepare:path) => {
         crate::exec::Bound {
             prepare: |draft| crate::exec::fields::prepared(draft, $prepare, $run),
             run: |cx| crate::exec::fields::run(cx, $prepare, $run),
+            rehearses: false,
         }
     };
 }
 
-/// The bindings of every family.
-const FAMILIES: &[&[(Opcode, Bound)]] = &[
-    activation::BOUND,
-    batchnorm::BOUND,
-    collective::BOUND,
-    control::BOUND,
-    copy::BOUND,
-    elementwise::BOUND,
-    external::BOUND,
-    fill::BOUND,
-    indirect::BOUND,
-    pe::BOUND,
-    print::BOUND,
-    random::BOUND,
-    registers::BOUND,
-    search::BOUND,
-    select::BOUND,
+/// The bindings of every family, and whether its code can be rehearsed ([`Bound::rehearses`]).
+const FAMILIES: &[(&[(Opcode, Bound)], bool)] = &[
+    (activation::BOUND, true),
+    (batchnorm::BOUND, true),
+    (collective::BOUND, false),
+    (control::BOUND, false),
+    (copy::BOUND, true),
+    (elementwise::BOUND, true),
+    (external::BOUND, false),
+    (fill::BOUND, true),
+    // Which rows of a table are in bounds depends on the indices.
+    (indirect::BOUND, false),
+    (pe::BOUND, true),
+    (print::BOUND, false),
+    (random::BOUND, false),
+    (registers::BOUND, false),
+    (search::BOUND, true),
+    (select::BOUND, true),
 ];
 
 static CODE: [Option<Bound>; OPCODES] = joined();
@@ -51,16 +53,22 @@ const fn joined() -> [Option<Bound>; OPCODES] {
     let mut table: [Option<Bound>; OPCODES] = [None; OPCODES];
     let mut family = 0;
     while family < FAMILIES.len() {
+        let (bound, rehearses) = FAMILIES[family];
         let mut k = 0;
-        while k < FAMILIES[family].len() {
-            let (opcode, code) = FAMILIES[family][k];
+        while k < bound.len() {
+            let (opcode, code) = bound[k];
             assert!(table[opcode.ordinal() as usize].is_none(), "an opcode is bound twice");
-            table[opcode.ordinal() as usize] = Some(code);
+            table[opcode.ordinal() as usize] = Some(Bound { rehearses, ..code });
             k += 1;
         }
         family += 1;
     }
     table
+}
+
+/// The code of an opcode, as [`kernel`].
+pub(super) fn code(opcode: Opcode) -> Option<Bound> {
+    CODE[opcode.ordinal() as usize]
 }
 
 /// What runs an opcode; `None` where only sync or control acts, or where nothing is modelled.

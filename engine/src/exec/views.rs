@@ -354,6 +354,9 @@ impl Cx<'_, '_> {
     fn tensor_ready(&mut self, k: usize, copied: bool, reached: &[Span]) -> Result<Option<Ready>> {
         let Some((loc, kept)) = self.kept(k)? else { return Ok(None) };
         let arena = self.arena_of(loc);
+        if self.rehearses() {
+            return Ok(Some(Ready::Src { k, memory: Memory::Arena(arena), pattern: kept }));
+        }
         let (lo, hi) = self.pattern(kept)?.extent().unwrap_or((0, 0));
         let present = self.m.arenas[arena].has_pattern(find(self.m.program, self.m.scratch, kept)?)?;
         if present && !copied && !reached.iter().any(|t| meet(*t, (arena, lo, hi))) {
@@ -423,7 +426,7 @@ impl Cx<'_, '_> {
             return Err(missing(self.inst.opcode, "outs", k));
         };
         let arena = self.arena_of(loc);
-        if !self.pattern(kept)?.is_empty() {
+        if !self.pattern(kept)?.is_empty() && !self.rehearses() {
             let pattern = find(self.m.program, self.m.scratch, kept)?;
             let mut fresh = 0;
             let done = touch(&mut self.m.arenas[arena], pattern, &self.m.settings.limits, &mut fresh);
@@ -473,7 +476,8 @@ impl Cx<'_, '_> {
         let (opcode, first_index) = (self.inst.opcode, self.n_ins() + self.n_outs());
         let engine = crate::world::spawn::engine_index(self.inst.engine);
         let m = &mut *self.m;
-        let mut memory = Bases { arenas: m.arenas, found: SmallVec::new() };
+        let rehearsal = m.scratch.rehearsal.as_mut().map(|map| map.region());
+        let mut memory = Bases { arenas: m.arenas, rehearsal, found: SmallVec::new() };
         let (program, scratch) = (m.program, &*m.scratch);
         let mut ins = Ins { found: SmallVec::new(), first_index, opcode };
         let mut outs = Outs { found: SmallVec::new(), opcode };
@@ -482,10 +486,11 @@ impl Cx<'_, '_> {
             // SAFETY of every `from_raw` below: the memory is an arena or a private copy of this machine, which the result borrows,
             // so it is neither released nor moved nor handed out again meanwhile. Nothing that is read is written: an input
             // that meets an output has been copied (`Overlaps`, `reached_tables`) or is `Same`. Outputs are compared here.
+            // In a rehearsal inputs, output 0 and output 1 have a region each that is as large as the largest arena.
             let (ptr, len) = match ready {
                 Ready::Src { memory: Memory::Arena(arena), .. }
-                | Ready::Table { memory: Memory::Arena(arena), .. }
-                | Ready::Dst { arena, .. } => memory.of(*arena),
+                | Ready::Table { memory: Memory::Arena(arena), .. } => memory.of(*arena, 0),
+                Ready::Dst { arena, k, .. } => memory.of(*arena, 1 + k),
                 Ready::Src { memory: Memory::Copy(k), .. } | Ready::Table { memory: Memory::Copy(k), .. } => {
                     let words = &scratch.stage[*k].words;
                     (words.as_ptr().cast_mut().cast(), size_of_val(words.as_slice()))
@@ -557,11 +562,17 @@ fn find<'a>(program: &'a Program, scratch: &'a Scratch, kept: Kept) -> Result<&'
 /// First bytes of the arenas in use. Each is asked for once, so that one view does not end the right of another.
 struct Bases<'a> {
     arenas: &'a mut [ArenaMem],
+    /// Stands in for all of them.
+    rehearsal: Option<(*mut u8, usize)>,
     found: SmallVec<[(usize, (*mut u8, usize)); 4]>,
 }
 
 impl Bases<'_> {
-    fn of(&mut self, arena: usize) -> (*mut u8, usize) {
+    /// First byte and length of an arena; `region` is 0 for inputs and 1 + k for output k.
+    fn of(&mut self, arena: usize, region: usize) -> (*mut u8, usize) {
+        if let Some((start, len)) = self.rehearsal {
+            return (start.wrapping_add(region.min(2) * len), len);
+        }
         if let Some((_, base)) = self.found.iter().find(|(a, _)| *a == arena) {
             return *base;
         }

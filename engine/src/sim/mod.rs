@@ -2,11 +2,13 @@
 
 mod builder;
 mod core;
+mod refusals;
 mod summary;
 mod tensors;
 mod watch;
 
 pub use builder::{Builder, MemMode};
 pub use core::{Core, Progress};
+pub use refusals::Refusal;
 pub use summary::RunSummary;
 pub use tensors::TensorInfo;

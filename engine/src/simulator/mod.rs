@@ -8,7 +8,7 @@ use crate::check::Dump;
 use crate::cores::Cores;
 use crate::exec::effects::Effect;
 use crate::ir::{Block, Module, Storage};
-use crate::sim::{Builder, Core, RunSummary, TensorInfo};
+use crate::sim::{Builder, Core, Refusal, RunSummary, TensorInfo};
 use crate::world::Diagnostic;
 use crate::{Code, Error, Place, Result};
 use bevy_ecs::prelude::World;
@@ -69,6 +69,11 @@ impl Simulator {
     /// operands are resolved with the present registers.
     pub fn effects(&mut self, instruction: &str) -> Result<Vec<Effect>> {
         self.core()?.effects(instruction)
+    }
+
+    /// Everything that instructions refuse whatever the inputs are (ruling D66).
+    pub fn refusals(&mut self) -> Result<Vec<Refusal>> {
+        self.cores()?.refusals()
     }
 
     /// Every memory location of the program.

@@ -5,6 +5,7 @@ use crate::{Code, Error};
 use bevy_ecs::prelude::Resource;
 use birsim_kernels::access::Pattern;
 use birsim_kernels::matmul::Product;
+use memmap2::{MmapMut, MmapOptions};
 
 /// A dynamic operand of the running instruction.
 #[derive(Clone, Debug)]
@@ -39,11 +40,33 @@ pub struct Staging {
     pub base: Option<Pattern>,
 }
 
+/// Address space that stands in for the arenas while instructions are only rehearsed. None of it is touched, so it costs no
+/// memory.
+pub struct Rehearsal(MmapMut);
+
+impl Rehearsal {
+    /// Regions: inputs, output 0, output 1.
+    const REGIONS: usize = 3;
+
+    /// Regions of `len` bytes; `None` when the host has no such room.
+    pub fn new(len: usize) -> Option<Self> {
+        let all = len.max(1).checked_mul(Self::REGIONS)?;
+        MmapOptions::new().len(all).no_reserve_swap().map_anon().ok().map(Rehearsal)
+    }
+
+    /// First byte of the first region, and bytes of each.
+    pub fn region(&mut self) -> (*mut u8, usize) {
+        (self.0.as_mut_ptr(), self.0.len() / Self::REGIONS)
+    }
+}
+
 /// Buffers and findings of the running instruction, kept from one to the next for their memory.
 #[derive(Resource, Default)]
 pub struct Scratch {
     /// Buffers for staged inputs, by operand.
     pub stage: Vec<Staging>,
+    /// Memory of operands while instructions are only rehearsed (ruling D66).
+    pub rehearsal: Option<Rehearsal>,
     /// Product of a matmul.
     pub product: Product,
     /// A dynamic operand leaves its tensor, and that is allowed.

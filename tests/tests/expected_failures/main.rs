@@ -43,10 +43,12 @@ fn program(list: Vec<Json>) -> Json {
 struct Row {
     id: String,
     action: Box<dyn FnOnce() -> Result<(), Error>>,
+    /// What the action runs, when it is a module.
+    program: Option<(Json, Builder)>,
 }
 
 fn action(id: impl Into<String>, f: impl FnOnce() -> Result<(), Error> + 'static) -> Row {
-    Row { id: id.into(), action: Box::new(f) }
+    Row { id: id.into(), action: Box::new(f), program: None }
 }
 
 fn row(id: impl Into<String>, module: Json) -> Row {
@@ -54,7 +56,8 @@ fn row(id: impl Into<String>, module: Json) -> Row {
 }
 
 fn with(id: impl Into<String>, module: Json, builder: Builder) -> Row {
-    action(id, move || execute(&module, builder))
+    let program = Some((module.clone(), builder.clone()));
+    Row { program, ..action(id, move || execute(&module, builder)) }
 }
 
 fn imm(value: f64) -> Json {
@@ -105,7 +108,7 @@ fn failures_say_what_is_reviewed() {
     let mut lines = Vec::new();
     let (mut pairs, mut ids, mut codes) = (HashSet::new(), HashSet::new(), HashSet::new());
     let mut wrong = Vec::new();
-    for Row { id, action } in rows() {
+    for Row { id, action, .. } in rows() {
         assert!(ids.insert(id.clone()), "{id} is listed twice");
         let e = match action() {
             Ok(()) => {
@@ -144,4 +147,30 @@ fn failures_say_what_is_reviewed() {
     assert!(pairs.len() >= 150, "{} distinct pairs of rule and place", pairs.len());
     let missing: Vec<_> = Code::ALL.iter().filter(|c| !codes.contains(*c)).collect();
     assert!(missing.is_empty(), "nothing reaches {missing:?}");
+}
+
+/// Programs whose fault depends on data, on the state of the machine or on the order of events, so that only a run finds it.
+const RUN_ONLY: &[&str] = &[];
+
+/// What `validate` says of a module: what loading refuses, else what instructions refuse whatever their inputs are.
+fn validated(module: &Json, builder: Builder) -> Vec<Error> {
+    match loaded(builder.order(Order::Auto), module) {
+        Err(e) => vec![e],
+        Ok(mut sim) => sim.refusals().unwrap().into_iter().map(|r| r.error).collect(),
+    }
+}
+
+#[test]
+fn d66_what_a_run_refuses_whatever_its_inputs_are_is_reported_by_validate_in_the_same_words() {
+    let mut wrong = Vec::new();
+    for Row { id, action, program } in rows() {
+        let (Some((module, builder)), Err(e)) = (program, action()) else { continue };
+        let said = validated(&module, builder).iter().any(|v| summary(v) == summary(&e));
+        match (said, RUN_ONLY.contains(&id.as_str())) {
+            (false, false) => wrong.push(format!("{id}: validate does not say {}", summary(&e))),
+            (true, true) => wrong.push(format!("{id}: validate says it: take it out of RUN_ONLY")),
+            _ => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
