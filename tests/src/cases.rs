@@ -103,7 +103,7 @@ fn execute(
     let limits = Limits { max_instructions: Some(10_000_000), ..Limits::default() };
     let mut sim = configure(Simulator::builder().limits(limits)).build()?;
     sim.load(&module)?;
-    // What runs is not refused without its inputs (ruling D66).
+    // What runs is not refused without its inputs.
     let refused = sim.refusals()?.into_iter().find(|r| r.certain);
     for name in &case.inputs {
         let Some(info) = sim.tensors().iter().find(|t| t.name == *name).cloned() else { continue };

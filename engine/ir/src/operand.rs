@@ -32,7 +32,7 @@ pub struct PhysicalAp {
 }
 
 /// `dynamic_ap_info` of a physical pattern.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DynamicAp {
     /// Run-time offset expression: one register (scalar form) or one index tensor (vector form).
     pub offset_expr: Option<Expr>,

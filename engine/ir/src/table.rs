@@ -295,12 +295,14 @@ pub struct Role {
     pub moved: bool,
     /// `&`: holds addresses when its elements have 64 bits.
     pub addresses: bool,
+    /// `^`: holds indices into the table.
+    pub index: bool,
 }
 
 impl Role {
     /// Reads the notation.
     pub fn parse(text: &'static str) -> Role {
-        let body = text.trim_end_matches(['?', '*', '#', '+', '@', '&']);
+        let body = text.trim_end_matches(['?', '*', '#', '+', '@', '&', '^']);
         let marks = &text[body.len()..];
         let (name, kinds) = body.split_once(':').unwrap_or((body, "a"));
         Role {
@@ -312,6 +314,7 @@ impl Role {
             adds: marks.contains('+'),
             moved: marks.contains('@'),
             addresses: marks.contains('&'),
+            index: marks.contains('^'),
         }
     }
 

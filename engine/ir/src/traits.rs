@@ -74,22 +74,29 @@ pub enum When {
     Set(&'static str),
     /// The value is this ordinal.
     Is(&'static str, i64),
+    /// The value is another ordinal.
+    Not(&'static str, i64),
+    /// There are at least this many outputs, whatever the keys.
+    Outs(i64),
 }
 
 impl When {
     /// The key it looks at.
     pub const fn key(self) -> &'static str {
         match self {
-            When::Zero(key) | When::Set(key) | When::Is(key, _) => key,
+            When::Zero(key) | When::Set(key) | When::Is(key, _) | When::Not(key, _) => key,
+            When::Outs(_) => "outs",
         }
     }
 
-    /// Whether a value meets it; an absent one is 0.
+    /// Whether a value meets it; an absent one is 0. Of outputs the value is their number.
     pub const fn meets(self, value: i64) -> bool {
         match self {
             When::Zero(_) => value == 0,
             When::Set(_) => value != 0,
             When::Is(_, wanted) => value == wanted,
+            When::Not(_, other) => value != other,
+            When::Outs(least) => value >= least,
         }
     }
 }
@@ -107,13 +114,16 @@ pub enum Rule {
     SkipsOutside(&'static [When]),
     /// The operand of this role is used in this form only (`opcodes.md` 2).
     Used(&'static str, &'static [When]),
+    /// The operand of this role is used in every form but this one.
+    Unused(&'static str, &'static [When]),
 }
 
 impl Rule {
     /// The conditions.
     pub const fn conditions(self) -> &'static [When] {
         match self {
-            Rule::InPlace(w) | Rule::Adds(w) | Rule::VectorAddress(w) | Rule::SkipsOutside(w) | Rule::Used(_, w) => w,
+            Rule::InPlace(w) | Rule::Adds(w) | Rule::VectorAddress(w) | Rule::SkipsOutside(w) => w,
+            Rule::Used(_, w) | Rule::Unused(_, w) => w,
         }
     }
 }
@@ -134,7 +144,11 @@ impl Row {
 pub fn met(conditions: &[When], i: &Instruction) -> Option<bool> {
     let mut known = true;
     for c in conditions {
-        match number(i, c.key()) {
+        let value = match c {
+            When::Outs(_) => i64::try_from(i.outs.len()).ok(),
+            _ => number(i, c.key()),
+        };
+        match value {
             Some(v) if !c.meets(v) => return Some(false),
             Some(_) => {}
             None => known = false,

@@ -4,7 +4,7 @@
 use birsim_ir::table::Absence;
 use birsim_ir::validate::validate;
 use birsim_ir::{
-    Block, Engine, Extra, Function, ImmValue, Instruction, Module, Opcode, Operand, Role, RouteClass, Rule, Value, When,
+    Block, DynamicAp, Engine, Extra, Function, ImmValue, Instruction, Module, Opcode, Operand, Role, RouteClass, Rule, Value, When,
 };
 use birsim_kernels::{Code, Dtype};
 
@@ -53,7 +53,7 @@ fn surplus(i: Instruction) -> Vec<String> {
     let mut module = Module::new(None);
     module.functions.push(function);
     let errors = validate(&module).err().unwrap_or_default();
-    let about = |m: &str| m.contains("does not use") || m.contains(" takes ") || m.contains("no address that an index");
+    let about = |m: &str| m.contains("does not use") || m.contains(" takes ") || m.contains("no address ");
     errors.iter().filter(|e| e.code() == Code::J009).map(|e| e.what().to_string()).filter(|m| about(m)).collect()
 }
 
@@ -97,6 +97,9 @@ fn d59_index_operands_need_an_address_they_can_drive() {
     for opcode in runnable() {
         let mut i = least(opcode);
         i.indirection_ins.push(pattern());
+        if let Some(Operand::Physical(a)) = i.ins.first_mut() {
+            a.dynamic = Some(Box::new(DynamicAp { indirect_arg_id: Some(0), ..DynamicAp::default() }));
+        }
         if surplus(i).is_empty() {
             open.push(opcode);
         }
@@ -106,6 +109,34 @@ fn d59_index_operands_need_an_address_they_can_drive() {
     transposes.indirection_ins.push(pattern());
     set(&mut transposes, "mode", 1);
     assert_eq!(surplus(transposes), ["DMACopy has no address that an index operand drives"]);
+}
+
+#[test]
+fn d59_an_index_operand_that_no_address_names_is_refused() {
+    let mut copies = least(Opcode::DMACopy);
+    copies.indirection_ins.push(pattern());
+    assert_eq!(surplus(copies), ["no address names this index operand"]);
+}
+
+#[test]
+fn d59_a_reduction_with_a_scalar_has_no_second_one_but_as_its_start_value() {
+    let reduction = |acc: i64| {
+        let mut i = least(Opcode::TensorScalarPtr);
+        let filler = Role { kinds: "a", ..Role::default() };
+        i.ins.resize_with(3, || operand(&filler));
+        i.outs.resize_with(2, || operand(&filler));
+        set(&mut i, "acc", acc);
+        i
+    };
+    let told = "this form of TensorScalarPtr does not use the operand `scalar1`";
+    assert_eq!(surplus(reduction(2)), [told]);
+    assert_eq!(surplus(reduction(5)), Vec::<String>::new());
+    let mut one_output = reduction(2);
+    one_output.outs.pop();
+    assert_eq!(surplus(one_output), Vec::<String>::new());
+    let mut three_tensors = reduction(2);
+    set(&mut three_tensors, "is_scalar_tensor_tensor", 1);
+    assert_eq!(surplus(three_tensors), Vec::<String>::new());
 }
 
 #[test]
@@ -128,6 +159,8 @@ fn d59_an_operand_of_another_form_is_refused_and_of_its_own_form_taken() {
                     When::Zero(_) => (0, 1),
                     When::Set(_) => (2, 0),
                     When::Is(_, wanted) => (*wanted, 0),
+                    When::Not(_, other) => (0, *other),
+                    When::Outs(_) => continue,
                 };
                 set(&mut used, c.key(), yes);
                 set(&mut unused, c.key(), no);

@@ -120,7 +120,7 @@ impl Cores {
         self.floor.counts()
     }
 
-    /// Everything that instructions refuse whatever the inputs are, core by core (ruling D66).
+    /// Everything that instructions refuse whatever the inputs are, core by core.
     pub fn refusals(&mut self) -> Result<Vec<Refusal>> {
         let mut all = Vec::new();
         for core in &mut self.cores {

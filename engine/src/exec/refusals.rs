@@ -1,4 +1,4 @@
-//! What an instruction refuses whatever its inputs are: what `validate` reports (ruling D66).
+//! What an instruction refuses whatever its inputs are: what `validate` reports.
 //!
 //! Nothing is judged here. Parameters are prepared as they are at load, then the code of the opcode is rehearsed: it opens
 //! its operands and its kernel checks them, over memory that nobody looks at. So the errors are those of a run.

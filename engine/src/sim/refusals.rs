@@ -1,4 +1,4 @@
-//! What a program refuses whatever its inputs are, and which of its instructions are sure to run (ruling D66).
+//! What a program refuses whatever its inputs are, and which of its instructions are sure to run.
 
 use super::Core;
 use crate::exec::refusals::{refusals, set_up};

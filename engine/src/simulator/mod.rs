@@ -71,7 +71,7 @@ impl Simulator {
         self.core()?.effects(instruction)
     }
 
-    /// Everything that instructions refuse whatever the inputs are (ruling D66).
+    /// Everything that instructions refuse whatever the inputs are.
     pub fn refusals(&mut self) -> Result<Vec<Refusal>> {
         self.cores()?.refusals()
     }

@@ -171,9 +171,10 @@ impl Draft<'_> {
     /// All conditions on own keys are met.
     pub fn met(&self, conditions: &[When]) -> Result<bool> {
         for c in conditions {
-            let value = match self.opcode.row().field_index(c.key()) {
-                Some(k) => self.int(k)?.unwrap_or(0),
-                None => 0,
+            let value = match (c, self.opcode.row().field_index(c.key())) {
+                (When::Outs(_), _) => self.n_outs() as i64,
+                (_, Some(k)) => self.int(k)?.unwrap_or(0),
+                (_, None) => 0,
             };
             if !c.meets(value) {
                 return Ok(false);

@@ -65,7 +65,7 @@ impl Rehearsal {
 pub struct Scratch {
     /// Buffers for staged inputs, by operand.
     pub stage: Vec<Staging>,
-    /// Memory of operands while instructions are only rehearsed (ruling D66).
+    /// Memory of operands while instructions are only rehearsed.
     pub rehearsal: Option<Rehearsal>,
     /// Product of a matmul.
     pub product: Product,

@@ -30,7 +30,7 @@ impl Program {
             .or_else(|| (0..outs).find(|k| is_table(row.outs, *k)).map(|k| ins + k))
             .or_else(|| (0..ins + outs).find(moved));
         let index = (0..ins)
-            .find(|k| Role::of(row.ins, *k).is_some_and(|r| matches!(r.name, "indices" | "offsets")))
+            .find(|k| Role::of(row.ins, *k).is_some_and(|r| r.index))
             .map(|k| (k, format!("ins[{k}]")))
             .or_else(|| (range.indirect > 0).then(|| (ins + outs, "indirection_ins[0]".to_string())));
         e.at(|p| {

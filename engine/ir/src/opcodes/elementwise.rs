@@ -27,7 +27,18 @@ rows! {
     TensorScalarPtr = 29, Kernel, [Dve, Pool], ["in0", "scalar0:air", "scalar1:air?"] => ["out", "reduced?"], Exact,
         "alu 6.1, 6.6, 6.7",
         partial "the index maths of apply_transpose in this instruction is not published", is [Elementwise],
-        rules [InPlace(&[Zero("apply_transpose")]), Used("reduced", &[Set("acc")])] {
+        rules [
+            InPlace(&[Zero("apply_transpose")]),
+            Used("reduced", &[Set("acc")]),
+            // A reduction folds with op1, so a second scalar can only be its start value.
+            Unused("scalar1", &[
+                Set("acc"),
+                Not("acc", 5),
+                Zero("is_scalar_tensor_tensor"),
+                Zero("is_tensor_tensor_scan"),
+                Outs(2),
+            ]),
+        ] {
         op0: Ty::Enum(AluOp::DEF) => Def::Required;
         reverse0: Ty::Bool => Def::Required;
         op1: Ty::Enum(AluOp::DEF) => Def::Required;

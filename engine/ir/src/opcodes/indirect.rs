@@ -7,26 +7,26 @@ use birsim_kernels::Named;
 use birsim_kernels::alu::AluOp;
 
 dma_rows! {
-    GenericIndirectLoad = 42, Kernel, [Dma], ["in#", "indices*"] => ["out"], Approximate, "opcodes 9",
+    GenericIndirectLoad = 42, Kernel, [Dma], ["in#", "indices*^"] => ["out"], Approximate, "opcodes 9",
         partial "an indirect axis of a pattern with more than four pairs is not described" {
         indirect_dims: Ty::Enums(IndirectDim::DEF) => Def::Absent;
     }
-    IndirectLoad = 43, Kernel, [Dma], ["in#", "indices&"] => ["out"], Approximate,
+    IndirectLoad = 43, Kernel, [Dma], ["in#", "indices&^"] => ["out"], Approximate,
         "opcodes 9; rulings D12, D13",
         open "how many elements one index moves is not published: as many as the dense operand has per index (ruling D12)" {
         runtime_semaphore_wait_value: Ty::U32 => Def::Int(0);
     }
-    GenericIndirectSave = 44, Kernel, [Dma], ["in", "indices*"] => ["out#+"], Approximate, "opcodes 9",
+    GenericIndirectSave = 44, Kernel, [Dma], ["in", "indices*^"] => ["out#+"], Approximate, "opcodes 9",
         partial "an indirect axis of a pattern with more than four pairs is not described", rules [Adds(&[Set("op")])] {
         indirect_dims: Ty::Enums(IndirectDim::DEF) => Def::Absent;
         op: Ty::Enum(AluOp::DEF) => Def::Enum(4);
     }
-    IndirectSave = 45, Kernel, [Dma], ["in", "indices&"] => ["out#"], Approximate,
+    IndirectSave = 45, Kernel, [Dma], ["in", "indices&^"] => ["out#"], Approximate,
         "opcodes 9; rulings D12, D13",
         open "how many elements one index moves is not published: as many as the dense operand has per index (ruling D12)" {
         runtime_semaphore_wait_value: Ty::U32 => Def::Int(0);
     }
-    IndirectSaveAccumulate = 46, Kernel, [Dma], ["indices", "in", "table:air&", "destination:air?", "entries:air?"]
+    IndirectSaveAccumulate = 46, Kernel, [Dma], ["indices^", "in", "table:air&", "destination:air?", "entries:air?"]
         => ["out#+?"], Approximate,
         "opcodes 13" {
         num_indices: Ty::U32 => Def::Absent;
@@ -34,9 +34,9 @@ dma_rows! {
         op: Ty::Enum(AluOp::DEF) => Def::Enum(4);
     }
     @plain {
-        IndirectCopy = 26, Kernel, [Pool], ["in#", "offsets"] => ["out"], Approximate, "opcodes 13" {
+        IndirectCopy = 26, Kernel, [Pool], ["in#", "offsets^"] => ["out"], Approximate, "opcodes 13" {
             num_valid_indices: Ty::U32 => Def::Required;
         }
-        Gather = 92, Kernel, [Pool], ["in#", "indices"] => ["out"], Approximate, "opcodes 13" {}
+        Gather = 92, Kernel, [Pool], ["in#", "indices^"] => ["out"], Approximate, "opcodes 13" {}
     }
 }

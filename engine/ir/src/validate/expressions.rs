@@ -9,7 +9,8 @@ use birsim_kernels::{Code, Error, Result};
 pub(super) struct Names<'e> {
     pub axes: Vec<&'e str>,
     pub registers: Vec<&'e str>,
-    pub index_operands: usize,
+    /// Positions of index operands.
+    pub index_operands: Vec<i64>,
 }
 
 /// Walks an expression.
@@ -47,7 +48,7 @@ fn walk<'e>(expr: &'e Expr, depth: usize, names: &mut Names<'e>) -> Result<()> {
             if *arg_id < 0 {
                 return Err(Error::new(Code::J012, "an index operand has a negative position").received(arg_id));
             }
-            names.index_operands += 1;
+            names.index_operands.push(*arg_id);
         }
     }
     Ok(())

@@ -30,6 +30,20 @@ fn words(kinds: &str) -> String {
     kinds.chars().map(word).collect::<Vec<_>>().join(" or ")
 }
 
+/// Positions of the index operands that an address names.
+fn index_arguments(operand: &Operand) -> Vec<i64> {
+    match operand {
+        Operand::Physical(a) => {
+            let Some(d) = &a.dynamic else { return Vec::new() };
+            let exprs = d.offset_expr.iter().chain(d.aff_expr.iter().map(|(e, _)| e));
+            let named = exprs.filter_map(|e| super::expressions::names(e).ok()).flat_map(|n| n.index_operands);
+            named.chain(d.indirect_arg_id).collect()
+        }
+        Operand::Symbolic(a) => vec![a.tensor_indirect_arg_id],
+        _ => Vec::new(),
+    }
+}
+
 impl<'m> Walk<'m> {
     pub(super) fn operands(&mut self, i: &'m Instruction) {
         let row = i.opcode.row();
@@ -79,9 +93,16 @@ impl<'m> Walk<'m> {
 
     /// An operand that this form of the opcode does not use.
     fn used(&mut self, i: &'m Instruction, list: &'static str, n: usize, role: &Role) {
-        let rule = |r: &Rule| matches!(r, Rule::Used(name, _) if *name == role.name);
-        let Some(conditions) = i.opcode.row().rule(rule) else { return };
-        if met(conditions, i) == Some(false) {
+        let named = |r: &&Rule| match r {
+            Rule::Used(name, _) | Rule::Unused(name, _) => *name == role.name,
+            _ => false,
+        };
+        for rule in i.opcode.row().rules.iter().filter(named) {
+            let conditions = rule.conditions();
+            let unused = matches!(rule, Rule::Unused(..));
+            if met(conditions, i) != Some(unused) {
+                continue;
+            }
             let why: Vec<String> = conditions.iter().map(|c| format!("`{}`", c.key())).collect();
             let what = format!("this form of {} does not use the operand `{}`", i.opcode, role.name);
             let advice = format!("remove the operand, or choose a form that uses it with {}", why.join(", "));
@@ -98,7 +119,15 @@ impl<'m> Walk<'m> {
         if rule.and_then(|conditions| met(conditions, i)) == Some(false) || rule.is_none() {
             let what = format!("{} has no address that an index operand drives", i.opcode);
             let e = Error::new(Code::J009, what).received(format!("{} operands", i.indirection_ins.len()));
-            self.fault(i, Slot::Key("indirection_ins"), e.advice("remove `indirection_ins`"));
+            return self.fault(i, Slot::Key("indirection_ins"), e.advice("remove `indirection_ins`"));
+        }
+        let named: Vec<i64> = i.ins.iter().chain(&i.outs).flat_map(index_arguments).collect();
+        for n in 0..i.indirection_ins.len() {
+            if !named.contains(&(n as i64)) {
+                let e = Error::new(Code::J009, "no address names this index operand").received(format!("{named:?}"));
+                let advice = "name its position in a `dynamic_ap_info` of `ins` or `outs`, or remove it";
+                self.fault(i, Slot::Operand("indirection_ins", n), e.advice(advice));
+            }
         }
     }
 
@@ -199,7 +228,7 @@ impl<'m> Walk<'m> {
             // A malformed expression is reported with the references.
             let Ok(names) = super::expressions::names(e) else { return };
             registers += names.registers.len();
-            index_operands += names.index_operands;
+            index_operands += names.index_operands.len();
         }
         if registers > 0 && index_operands > 0 {
             let what = "a dynamic address is a register or an index tensor, not both";
