@@ -1,6 +1,6 @@
 //! The opcode table: what is known about every InstructionType, and the macro its rows are written in.
 
-use super::traits::{Rule, Trait, Traits};
+use super::traits::{Rule, Steer, Trait, Traits};
 use super::{Engine, Value, opcodes};
 use birsim_kernels::EnumDef;
 use std::collections::HashMap;
@@ -60,6 +60,11 @@ impl Opcode {
     /// The opcode has a trait.
     pub fn is(self, one: Trait) -> bool {
         self.row().is(one)
+    }
+
+    /// It steers in this way.
+    pub fn steers(self, how: Steer) -> bool {
+        self.row().steers == Some(how)
     }
 
     /// Matmul family: the writers that accumulate in PSUM (`opcodes.md` 1).
@@ -269,6 +274,8 @@ pub struct Row {
     pub partial: Option<&'static str>,
     /// The fact that the documents leave open, for opcodes whose results depend on birsim's reading of it.
     pub open: Option<&'static str>,
+    /// What it does to the flow of control or to queues.
+    pub steers: Option<Steer>,
     /// Properties.
     pub traits: Traits,
     /// What holds for some forms only.
@@ -370,7 +377,7 @@ static BY_NAME: LazyLock<HashMap<&str, Opcode>> = LazyLock::new(|| ROWS.iter().m
 /// }
 /// ```
 ///
-/// After the text of `partial`, a row may list its traits, `is [Elementwise]`, and what holds for some of its forms only,
+/// After the text of `partial`, a row may say how it steers, `steers Jump`, list its traits, `is [Elementwise]`, and say what holds for some of its forms only,
 /// `rules [Used("reduced", &[Set("acc")])]`.
 ///
 /// It generates `Opcode::TensorTensor`, `field::TensorTensor::op` (the index of the field), the record
@@ -380,7 +387,7 @@ static BY_NAME: LazyLock<HashMap<&str, Opcode>> = LazyLock::new(|| ROWS.iter().m
 macro_rules! rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
         $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, open $open:literal)?
-        $(, is [$($trait:ident),* $(,)?])? $(, rules [$($rule:expr),* $(,)?])?
+        $(, steers $steer:ident)? $(, is [$($trait:ident),* $(,)?])? $(, rules [$($rule:expr),* $(,)?])?
         { $($key:ident : Ty :: $kind:ident $(($($arg:tt)*))? => Def :: $def:ident $(($($dv:tt)*))?;)* })+) => {
         #[allow(non_upper_case_globals)]
         impl $crate::table::Opcode {
@@ -438,6 +445,7 @@ macro_rules! rows {
                 spec: $spec,
                 partial: $crate::rows!(@text $($partial)?),
                 open: $crate::rows!(@text $($open)?),
+                steers: $crate::rows!(@steer $($steer)?),
                 traits: $crate::traits::Traits::of(&[$($($crate::traits::Trait::$trait),*)?]),
                 rules: &[$($($rule),*)?],
             }),+]
@@ -486,6 +494,8 @@ macro_rules! rows {
     (@value $keys:ident, $k:expr, Pairs) => { $crate::params::pairs($keys, $k)? };
     (@value $keys:ident, $k:expr, Groups) => { $crate::params::groups($keys, $k)? };
     (@value $keys:ident, $k:expr, $other:ident) => { Some(()) };
+    (@steer) => { None };
+    (@steer $steer:ident) => { Some($crate::traits::Steer::$steer) };
     (@text) => { None };
     (@text $text:literal) => { Some($text) };
 }

@@ -28,6 +28,8 @@ pub enum Trait {
     Meets,
     /// In the engines' own queues it runs when every engine with work has arrived at one.
     JoinsAlone,
+    /// Every engine meets here; its second updates follow when all have come.
+    Barrier,
     /// Nothing behind it is issued in the same tick.
     EndsWindow,
     /// May leave elements of its output as they were.
@@ -42,6 +44,41 @@ pub enum Trait {
     SinceGen3,
     /// Targets know it from core_v4 on.
     SinceCoreV4,
+}
+
+/// What an instruction does to the flow of control or to queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steer {
+    /// Runs its blocks for every value of a range of constants.
+    Loop,
+    /// Runs its blocks for every value of a range that is settled when the loop starts.
+    DynamicLoop,
+    /// Runs its blocks, and again while a condition holds.
+    DoWhile,
+    /// Goes on with another block.
+    Jump,
+    /// Goes on with one of two blocks.
+    Branch,
+    /// Ends the innermost loop.
+    Break,
+    /// Ends the function.
+    Return,
+    /// Ends the run.
+    Exit,
+    /// Runs a function.
+    Call,
+    /// Runs an embedded kernel as a function.
+    CallKernel,
+    /// Fires the next block of descriptors of a queue.
+    Trigger,
+    /// A block of descriptors, which is in a queue and runs when it is fired.
+    QueueBlock,
+    /// Goes on with another instance of a queue.
+    SwitchQueue,
+    /// Starts an instance of a queue again.
+    ResetQueue,
+    /// Sets semaphores to zero.
+    ResetSemaphores,
 }
 
 /// A set of traits.

@@ -4,7 +4,8 @@
 use birsim_ir::table::Absence;
 use birsim_ir::validate::validate;
 use birsim_ir::{
-    Block, DynamicAp, Engine, Extra, Function, ImmValue, Instruction, Module, Opcode, Operand, Role, RouteClass, Rule, Value, When,
+    Block, DynamicAp, Engine, Extra, Function, ImmValue, Instruction, Module, Opcode, Operand, Role, RouteClass, Rule,
+    Value, When,
 };
 use birsim_kernels::{Code, Dtype};
 

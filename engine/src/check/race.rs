@@ -12,7 +12,7 @@ mod shared;
 use super::{Checker, Finding, Scene, span};
 use crate::exec::Machine;
 use crate::exec::effects::Effect;
-use crate::ir::{Opcode, SyncKind, Trait, UpdateMode};
+use crate::ir::{SyncKind, Trait, UpdateMode};
 use crate::world::Remark;
 use crate::world::spawn::engine_index;
 use crate::world::{Control, Placement, Program, RegRef, Seat, SyncSet, Update, owns_updates, read_register};
@@ -92,7 +92,7 @@ fn part(program: &Program, row: u32) -> Part {
     match inst.opcode {
         op if op.is(Trait::Descriptor) => Part::Thread(QUEUE),
         _ if in_list_order => Part::All,
-        Opcode::AllEngineBarrier => Part::All,
+        op if op.is(Trait::Barrier) => Part::All,
         _ => match (engine_index(inst.engine), &inst.control) {
             (ALL, Control::None | Control::Rewind { .. }) => Part::All,
             (ALL, _) => Part::Control,

@@ -1,6 +1,6 @@
 //! What happens between segments: joins, block ends, loop trips, calls and returns.
 
-use crate::ir::{Opcode, Trait};
+use crate::ir::{Steer, Trait};
 use crate::sync::Banks;
 use crate::sync::deadlock::Standing;
 use crate::world::*;
@@ -361,7 +361,7 @@ impl Flow<'_> {
             self.pc.exited = true;
             return Ok(());
         }
-        if self.program.insts[frame.row as usize].opcode == Opcode::NKIKernel {
+        if self.program.insts[frame.row as usize].opcode.steers(Steer::CallKernel) {
             // Its expansion ends with a Return of its own (`machine.md` 7), which wipes the bank (ruling D41).
             self.banks.wipe();
         }

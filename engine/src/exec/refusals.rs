@@ -30,7 +30,9 @@ pub fn refusals(m: &mut Machine, row: u32) -> Vec<Error> {
         Some(code) => {
             let first = match own_keys(m, inst, code.prepare) {
                 Err(e) => Some(e),
-                Ok(true) if code.rehearses && m.scratch.rehearsal.is_some() && is_known(program, inst) => rehearsal(m, row, code.run),
+                Ok(true) if code.rehearses && m.scratch.rehearsal.is_some() && is_known(program, inst) => {
+                    rehearsal(m, row, code.run)
+                }
                 Ok(_) => None,
             };
             found.extend(first);

@@ -488,8 +488,9 @@ impl Cx<'_, '_> {
             // that meets an output has been copied (`Overlaps`, `reached_tables`) or is `Same`. Outputs are compared here.
             // In a rehearsal inputs, output 0 and output 1 have a region each that is as large as the largest arena.
             let (ptr, len) = match ready {
-                Ready::Src { memory: Memory::Arena(arena), .. }
-                | Ready::Table { memory: Memory::Arena(arena), .. } => memory.of(*arena, 0),
+                Ready::Src { memory: Memory::Arena(arena), .. } | Ready::Table { memory: Memory::Arena(arena), .. } => {
+                    memory.of(*arena, 0)
+                }
                 Ready::Dst { arena, k, .. } => memory.of(*arena, 1 + k),
                 Ready::Src { memory: Memory::Copy(k), .. } | Ready::Table { memory: Memory::Copy(k), .. } => {
                     let words = &scratch.stage[*k].words;

@@ -31,17 +31,29 @@ struct Template {
 }
 
 /// Templates of every opcode seen so far.
-pub(super) struct Templates([Option<Template>; OPCODES]);
+pub(super) struct Templates {
+    of: [Option<Template>; OPCODES],
+    /// Keys of the instruction that is being lowered, kept for its memory.
+    fields: Vec<FieldValue>,
+}
 
 impl std::default::Default for Templates {
     fn default() -> Self {
-        Templates([const { None }; OPCODES])
+        Templates { of: [const { None }; OPCODES], fields: Vec::new() }
     }
 }
 
 impl Templates {
     fn of(&mut self, opcode: Opcode) -> &Template {
-        self.0[opcode.ordinal() as usize].get_or_insert_with(|| Template::new(opcode))
+        self.of[opcode.ordinal() as usize].get_or_insert_with(|| Template::new(opcode))
+    }
+
+    /// The default keys of an opcode.
+    fn fields(&mut self, opcode: Opcode) -> Vec<FieldValue> {
+        let mut fields = std::mem::take(&mut self.fields);
+        fields.clear();
+        fields.extend_from_slice(&self.of(opcode).fields);
+        fields
     }
 }
 
@@ -241,7 +253,7 @@ impl<'a> Lowering<'a> {
             return Err(Error::new(Code::U002, "a session has loops for control and no queues").received(i.opcode));
         }
         let row = i.opcode.row();
-        let mut fields = self.templates.of(i.opcode).fields.clone();
+        let mut fields = self.templates.fields(i.opcode);
         for (k, value) in &block.fields[i.fields.0 as usize..][..i.fields.1 as usize] {
             let slot = fields
                 .get_mut(*k as usize)
@@ -291,7 +303,9 @@ impl<'a> Lowering<'a> {
             waits: Default::default(),
         };
         let (forms, reads_uninit) = (Forms::of(&draft), draft.reads_uninit());
-        let own = Own::of(&draft, forms.open(), crate::exec::prepare).unwrap_or(Own::Keys(fields));
+        let own = Own::of(&draft, forms.open(), crate::exec::prepare);
+        let own = own.unwrap_or_else(|| Own::Keys(fields.as_slice().into()));
+        self.templates.fields = fields;
         let mut inst = Inst {
             opcode: i.opcode,
             engine,
@@ -407,15 +421,7 @@ fn segment(first: u32, end: u32, join: Option<u32>) -> Segment {
 
 /// Opcodes that move control or belong to queues, which program order does not have.
 fn steers(op: Opcode) -> bool {
-    [Trait::Terminator, Trait::RunsBlocks, Trait::Descriptor].iter().any(|t| op.is(*t))
-        || matches!(
-            op,
-            Opcode::DMATrigger
-                | Opcode::DMABlock
-                | Opcode::SwitchQueueInstance
-                | Opcode::ResetQueueInstance
-                | Opcode::GroupResetSemaphores
-        )
+    op.row().steers.is_some() || op.is(Trait::Descriptor)
 }
 
 fn operand_name(e: Error, role: Role, k: u16) -> Error {

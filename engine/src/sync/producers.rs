@@ -1,7 +1,7 @@
 //! Instructions that change the counter or event that a wait tests, and where they are while nothing moves.
 
 use super::deadlock::Standing;
-use crate::ir::{Opcode, SyncKind, UpdateMode};
+use crate::ir::{Steer, SyncKind, UpdateMode};
 use crate::world::*;
 
 /// Where an instruction is.
@@ -53,7 +53,7 @@ pub fn lowering(s: &Standing, id: u32) -> Vec<(u32, At)> {
         let (i, sync) = (&s.program.insts[*r as usize], &s.syncs[*r as usize]);
         let cleared = matches!(&i.control, Control::Rewind { clear, .. } if clear.contains(&id));
         cleared
-            || i.opcode == Opcode::Return
+            || i.opcode.steers(Steer::Return)
             || s.program.updates_of(sync).iter().chain(s.program.seconds_of(sync)).any(lowers)
     });
     rows.map(|r| (r, place(s, r))).filter(|(_, at)| !at.is_to_come()).collect()

@@ -9,11 +9,11 @@ use birsim_kernels::alu::AluOp;
 macro_rules! dma_rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
         $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, open $open:literal)?
-        $(, is $is:tt)? $(, rules $rules:tt)?
+        $(, steers $steer:ident)? $(, is $is:tt)? $(, rules $rules:tt)?
         { $($own:tt)* })+
      @plain { $($plain:tt)* }) => {
         rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*],
-            $fidelity, $spec $(, partial $partial)? $(, open $open)? $(, is $is)? $(, rules $rules)? {
+            $fidelity, $spec $(, partial $partial)? $(, open $open)? $(, steers $steer)? $(, is $is)? $(, rules $rules)? {
             queue: Ty::Str => Def::Absent;
             dge_type: Ty::Enum(DgeType::DEF) => Def::Enum(3);
             duplicate: Ty::Bool => Def::Bool(false);
@@ -56,7 +56,7 @@ dma_rows! {
     }
     ReadVarAddr = 41, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in"] => ["out:ar"], Approximate,
         "opcodes 13" {}
-    DMATrigger = 67, Kernel, [Dma], [] => [], Exact, "bir-json 10", is [EndsWindow] {
+    DMATrigger = 67, Kernel, [Dma], [] => [], Exact, "bir-json 10", steers Trigger, is [EndsWindow] {
         dma_blocks: Ty::Strs => Def::Absent;
     }
     @plain {
@@ -84,7 +84,7 @@ dma_rows! {
             is [ImpliesEngine, Descriptor] {
             num_tiling_dimensions: Ty::U32 => Def::Int(0);
         }
-        DMABlock = 107, Kernel, [Dma], [] => [], Exact, "bir-json 10", is [ImpliesEngine, HoldsBlocks] {
+        DMABlock = 107, Kernel, [Dma], [] => [], Exact, "bir-json 10", steers QueueBlock, is [ImpliesEngine, HoldsBlocks] {
             dma_trigger: Ty::Str => Def::Absent;
             block_id: Ty::U32 => Def::Int(0);
             section_start: Ty::Json => Def::Absent;

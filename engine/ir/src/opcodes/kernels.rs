@@ -32,7 +32,7 @@ rows! {
         output_layout: Ty::I64 => Def::Int(0);
         lower_bound: Ty::Float => Def::Float(0.0);
     }
-    NKIKernel = 55, Kernel, [All], ["in:air*"] => ["out:ar*"], Exact, "opcodes 12", is [RunsBlocks] {
+    NKIKernel = 55, Kernel, [All], ["in:air*"] => ["out:ar*"], Exact, "opcodes 12", steers CallKernel, is [RunsBlocks] {
         func: Ty::Str => Def::Required;
         func_args: Ty::Map => Def::Absent;
         func_outs: Ty::Map => Def::Absent;

@@ -8,11 +8,11 @@ use birsim_kernels::Named;
 macro_rules! matmul_rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
         $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, open $open:literal)?
-        $(, is $is:tt)? $(, rules $rules:tt)?
+        $(, steers $steer:ident)? $(, is $is:tt)? $(, rules $rules:tt)?
         { $($own:tt)* })+
      @plain { $($plain:tt)* }) => {
         rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*],
-            $fidelity, $spec $(, partial $partial)? $(, open $open)? $(, is $is)? $(, rules $rules)? {
+            $fidelity, $spec $(, partial $partial)? $(, open $open)? $(, steers $steer)? $(, is $is)? $(, rules $rules)? {
             accumulation_flag: Ty::U8 => Def::Int(0);
             psum_zero_region: Ty::U8 => Def::Int(0);
             replication_resolution: Ty::U32 => Def::Int(0);

@@ -4,7 +4,7 @@ use super::operands::MAX_PAIRS;
 use super::sync::MAX_ID;
 use super::{Slot, Walk};
 use crate::table::{Absence, Field};
-use crate::{Axis, BranchCompare, Expr, FieldType, Instruction, Opcode, Operand, Value};
+use crate::{Axis, BranchCompare, Expr, FieldType, Instruction, Opcode, Operand, Steer, Value};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::{Code, Error, Named};
 
@@ -37,7 +37,7 @@ impl<'m> Walk<'m> {
             match value {
                 None if matches!(field.default, Absence::Required) => {
                     // The one missing key for which the reference has a number.
-                    let number = if i.opcode == Opcode::NKIKernel && field.key == "func" { " (250)" } else { "" };
+                    let number = if i.opcode.steers(Steer::CallKernel) && field.key == "func" { " (250)" } else { "" };
                     let e = Error::new(Code::J003, format!("{} has no key `{}`{number}", i.opcode, field.key));
                     self.fault(i, Slot::Key(field.key), e);
                 }
@@ -94,7 +94,7 @@ impl<'m> Walk<'m> {
         if axis.name.is_empty() {
             self.fault(i, slot, Error::new(Code::J003, "a loop axis has a name"));
         }
-        if i.opcode == Opcode::DynamicForLoop && !is_one_register(&axis.ub) {
+        if i.opcode.steers(Steer::DynamicLoop) && !is_one_register(&axis.ub) {
             let what = "the upper bound of a DynamicForLoop is a constant plus one register with a coefficient";
             self.fault(i, slot, Error::new(Code::S010, what).received(&axis.ub));
         }
@@ -103,7 +103,7 @@ impl<'m> Walk<'m> {
     /// Rules of single opcodes that need no machine.
     pub(super) fn rules(&mut self, i: &'m Instruction) {
         match i.opcode {
-            Opcode::Matmult | Opcode::MatmultSparse | Opcode::MatmultMx => {
+            op if op.is_matmul() => {
                 if let Some(Value::Int(flag)) = value(i, "accumulation_flag")
                     && !matches!(flag, 0..=4 | 6)
                 {

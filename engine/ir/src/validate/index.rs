@@ -1,6 +1,6 @@
 //! Names of a module, indexed.
 
-use crate::{Block, Function, Instruction, Location, LocationSet, Module, Opcode, RegisterDecl, Storage};
+use crate::{Block, Function, Instruction, Location, LocationSet, Module, RegisterDecl, Steer, Storage};
 use hashbrown::{HashMap, HashSet};
 
 /// Names of one function's storage.
@@ -112,7 +112,7 @@ impl<'m> Index<'m> {
             let mut blocks = HashSet::new();
             visit(&queue.blocks, 0, &mut |i| {
                 index.instructions.insert(&i.name);
-                if i.opcode == Opcode::DMABlock {
+                if i.opcode.steers(Steer::QueueBlock) {
                     blocks.insert(i.name.as_str());
                 }
             });
@@ -121,7 +121,7 @@ impl<'m> Index<'m> {
         for function in functions {
             visit(&function.blocks, 0, &mut |i| {
                 index.instructions.insert(&i.name);
-                if i.opcode == Opcode::DMATrigger {
+                if i.opcode.steers(Steer::Trigger) {
                     index.triggers.insert(&i.name);
                 }
             });

@@ -3,7 +3,7 @@
 use super::index::Found;
 use super::{Slot, Walk};
 use crate::nearest::nearest;
-use crate::{Block, Expr, Function, Instruction, Opcode, Operand, Storage, Value};
+use crate::{Block, Expr, Function, Instruction, Operand, Steer, Storage, Value};
 use birsim_kernels::{Code, Error};
 
 fn dangling(what: impl Into<String>, name: &str) -> Error {
@@ -224,24 +224,25 @@ impl<'m> Walk<'m> {
             Some(Some(Value::Str(s))) if !s.is_empty() => Some(s.as_str()),
             _ => None,
         };
-        match i.opcode {
-            Opcode::CompareAndBranch => {
+        let Some(steer) = i.opcode.row().steers else { return };
+        match steer {
+            Steer::Branch => {
                 for key in ["on_true", "on_false"] {
                     self.block_reference(i, key, text(key));
                 }
             }
-            Opcode::UnconditionalBranch => self.block_reference(i, "target", text("target")),
-            Opcode::Call => self.callee(i, "target", text("target"), &["arguments"]),
-            Opcode::NKIKernel => self.callee(i, "func", text("func"), &["func_args", "func_outs"]),
-            Opcode::DMATrigger => self.trigger(i, text("queue")),
-            Opcode::SwitchQueueInstance | Opcode::ResetQueueInstance => {
+            Steer::Jump => self.block_reference(i, "target", text("target")),
+            Steer::Call => self.callee(i, "target", text("target"), &["arguments"]),
+            Steer::CallKernel => self.callee(i, "func", text("func"), &["func_args", "func_outs"]),
+            Steer::Trigger => self.trigger(i, text("queue")),
+            Steer::SwitchQueue | Steer::ResetQueue => {
                 if let Some(queue) = text("queue")
                     && !self.index.queues.contains_key(queue)
                 {
                     self.fault(i, Slot::Key("queue"), dangling(format!("there is no queue named {queue}"), queue));
                 }
             }
-            Opcode::DMABlock => {
+            Steer::QueueBlock => {
                 if let Some(trigger) = text("dma_trigger")
                     && !self.index.triggers.contains(trigger)
                 {
@@ -249,7 +250,8 @@ impl<'m> Walk<'m> {
                     self.fault(i, Slot::Key("dma_trigger"), e);
                 }
             }
-            _ => {}
+            Steer::Loop | Steer::DynamicLoop | Steer::DoWhile => {}
+            Steer::Break | Steer::Return | Steer::Exit | Steer::ResetSemaphores => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! Synchronisation records (`bir-json.md` 8).
 
 use super::{Slot, Walk};
-use crate::{Instruction, Opcode, Queue, SyncKind, UpdateMode, WaitMode};
+use crate::{Instruction, Queue, Steer, SyncKind, UpdateMode, WaitMode};
 use birsim_kernels::{Code, Error};
 
 /// Identifiers of semaphores and events.
@@ -64,7 +64,7 @@ impl<'m> Walk<'m> {
                 self.push(e.operand("semaphores"));
             }
         }
-        for i in instructions.filter(|i| i.opcode != Opcode::DMABlock) {
+        for i in instructions.filter(|i| !i.opcode.steers(Steer::QueueBlock)) {
             self.fault(i, Slot::Whole, Error::new(Code::J009, "a queue holds DMABlock instructions only"));
         }
     }

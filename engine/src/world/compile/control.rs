@@ -1,7 +1,7 @@
 //! Instructions that steer: loops, branches, calls, queues.
 
 use super::{Context, Enclosing};
-use crate::ir::{Axis, BranchCompare, Expr, Instruction, Opcode, Trait, Value};
+use crate::ir::{Axis, BranchCompare, Expr, Instruction, Opcode, Steer, Trait, Value};
 use crate::world::expr::Ex;
 use crate::world::program::*;
 use crate::world::scope::Scope;
@@ -19,14 +19,15 @@ impl Context<'_> {
         let need = |key: &str| {
             text(key).ok_or_else(|| Error::new(Code::J003, format!("the key {key} is missing")).operand(key))
         };
-        Ok(match i.opcode {
-            Opcode::Loop | Opcode::DynamicForLoop => {
-                let key = if i.opcode == Opcode::Loop { "LoopAxis" } else { "DynamicForLoopAxis" };
+        let Some(steer) = i.opcode.row().steers else { return Ok((Control::None, None)) };
+        Ok(match steer {
+            Steer::Loop | Steer::DynamicLoop => {
+                let key = if steer == Steer::Loop { "LoopAxis" } else { "DynamicForLoopAxis" };
                 let axis = match i.field(key) {
                     Some(Value::Axis(a)) => Some(*a),
                     _ => None,
                 };
-                let control = self.loop_control(i.opcode, axis.as_ref())?;
+                let control = self.loop_control(steer, axis.as_ref())?;
                 let Control::Loop { axis: id, lb, .. } = &control else { return Ok((control, None)) };
                 self.axes.push(Enclosing {
                     name: axis.map_or_else(String::new, |a| a.name),
@@ -38,7 +39,7 @@ impl Context<'_> {
                 self.axes.pop();
                 (control, Some(list))
             }
-            Opcode::DoWhile => {
+            Steer::DoWhile => {
                 let cond = match i.field("cond") {
                     Some(Value::Expr(e)) => self.expr(&e).map_err(|e| e.operand("cond"))?,
                     Some(Value::Int(c)) => Ex::C(c),
@@ -47,8 +48,8 @@ impl Context<'_> {
                 let (list, _) = self.block_list(&i.blocks)?;
                 (Control::DoWhile(cond), Some(list))
             }
-            Opcode::UnconditionalBranch => (Control::Jump(self.block_named(&need("target")?)?), None),
-            Opcode::CompareAndBranch => {
+            Steer::Jump => (Control::Jump(self.block_named(&need("target")?)?), None),
+            Steer::Branch => {
                 let target = |key: &str| match text(key) {
                     Some(n) if !n.is_empty() => self.block_named(&n).map(Some).map_err(|e| e.operand(key)),
                     _ => Ok(None),
@@ -60,15 +61,15 @@ impl Context<'_> {
                 let op = op.ok_or_else(|| Error::new(Code::J003, "the key comp_op is missing").operand("comp_op"))?;
                 (Control::Branch { op, on_true: target("on_true")?, on_false: target("on_false")? }, None)
             }
-            Opcode::Break => (Control::Break, None),
-            Opcode::Return => (Control::Return, None),
-            Opcode::Exit => (Control::Exit, None),
+            Steer::Break => (Control::Break, None),
+            Steer::Return => (Control::Return, None),
+            Steer::Exit => (Control::Exit, None),
             // Without a callee a call does nothing.
-            Opcode::Call => match text("target").filter(|t| !t.is_empty()) {
+            Steer::Call => match text("target").filter(|t| !t.is_empty()) {
                 Some(target) => self.call(i, &target, i.field("arguments"))?,
                 None => (Control::None, None),
             },
-            Opcode::NKIKernel => {
+            Steer::CallKernel => {
                 let Some(name) = text("func").filter(|f| !f.is_empty()) else {
                     return Err(Error::new(Code::J003, "an NKIKernel names its function in func (250)").operand("func"));
                 };
@@ -78,7 +79,7 @@ impl Context<'_> {
                 }
                 self.call(i, &name, Some(Value::Map(pairs)))?
             }
-            Opcode::DMATrigger => {
+            Steer::Trigger => {
                 let queue = text("queue").unwrap_or_default();
                 let names = match i.field("dma_blocks") {
                     Some(Value::Strs(n)) => n,
@@ -96,17 +97,16 @@ impl Context<'_> {
                 let trigger = self.compiler.triggers.get(&i.name).copied().unwrap_or_default();
                 (Control::Trigger { trigger, blocks: blocks.into() }, None)
             }
-            Opcode::SwitchQueueInstance | Opcode::ResetQueueInstance => (self.rewind(i)?, None),
-            Opcode::GroupResetSemaphores => (self.group_reset(i)?, None),
-            Opcode::DMABlock => {
+            Steer::SwitchQueue | Steer::ResetQueue => (self.rewind(i)?, None),
+            Steer::ResetSemaphores => (self.group_reset(i)?, None),
+            Steer::QueueBlock => {
                 return Err(Error::new(Code::J009, "a DMABlock belongs in a queue, not in a block")
                     .advice("move it to the module's queues and fire it with a DMATrigger"));
             }
-            _ => (Control::None, None),
         })
     }
 
-    pub(super) fn loop_control(&mut self, opcode: Opcode, axis: Option<&Axis>) -> Result<Control> {
+    fn loop_control(&mut self, steer: Steer, axis: Option<&Axis>) -> Result<Control> {
         let id = self.program.axes.len() as u32;
         self.program.axes.push(axis.map_or("", |a| a.name.as_str()).into());
         let once = self.layout.profile.loop_without_bounds == LoopWithoutBounds::Once;
@@ -115,18 +115,18 @@ impl Context<'_> {
             return Ok(Control::Loop { axis: id, lb: zero(), ub: zero(), stride: zero(), degenerate: once });
         };
         let (lb, ub, stride) = (self.expr(&a.lb)?, self.expr(&a.ub)?, self.expr(&a.stride)?);
-        if opcode == Opcode::DynamicForLoop {
+        if steer == Steer::DynamicLoop {
             check_dynamic_bound(&a.ub)?;
         }
         let constants = [lb.as_const(), ub.as_const(), stride.as_const()];
-        if opcode == Opcode::Loop && constants.iter().any(Option::is_none) {
+        if steer == Steer::Loop && constants.iter().any(Option::is_none) {
             return Err(Error::new(Code::J012, "the bounds of a Loop are constants")
                 .advice("use DynamicForLoop for bounds that depend on registers or outer axes"));
         }
         if stride.as_const().is_some_and(|s| s < 0) {
             return Err(Error::new(Code::J011, "the stride of a loop is not negative").received(&a.name));
         }
-        let degenerate = once && opcode == Opcode::Loop && constants == [Some(0); 3];
+        let degenerate = once && steer == Steer::Loop && constants == [Some(0); 3];
         Ok(Control::Loop { axis: id, lb, ub, stride, degenerate })
     }
 
@@ -227,7 +227,7 @@ impl Context<'_> {
         triggers.sort_unstable();
         triggers.dedup();
         let mut clear = Vec::new();
-        if i.opcode == Opcode::SwitchQueueInstance {
+        if i.opcode.steers(Steer::SwitchQueue) {
             if let Some(q) = self.compiler.queues.get(&queue) {
                 clear.extend(&self.compiler.queue_semaphores[*q as usize]);
             }

@@ -16,7 +16,7 @@ use super::placement::Layout;
 use super::program::*;
 use super::scope::{Scope, declare};
 use super::spawn::engine_index;
-use crate::ir::{Block, Engine, Function, Instruction, Module, Opcode, Trait, Value};
+use crate::ir::{Block, Engine, Function, Instruction, Module, Steer, Trait, Value};
 use crate::{Code, Error, Result};
 use hashbrown::HashMap;
 
@@ -239,7 +239,7 @@ impl Compiler {
     fn find_triggers(&mut self, functions: &[&Function], program: &mut Program) {
         fn walk(blocks: &[Block], found: &mut Vec<String>) {
             for i in blocks.iter().flat_map(|b| &b.instructions) {
-                if i.opcode == Opcode::DMATrigger {
+                if i.opcode.steers(Steer::Trigger) {
                     found.push(i.name.clone());
                 }
                 walk(&i.blocks, found);
@@ -266,7 +266,7 @@ impl Compiler {
             let mut found = Vec::new();
             let mut cx = self.context(program, 0, false);
             for i in q.blocks.iter().flat_map(|b| &b.instructions) {
-                if i.opcode != Opcode::DMABlock {
+                if !i.opcode.steers(Steer::QueueBlock) {
                     return Err(in_queue(
                         Error::new(Code::J009, "a queue holds DMABlock instructions only")
                             .received(i.opcode)

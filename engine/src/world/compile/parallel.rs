@@ -1,6 +1,6 @@
 //! Parallel loops.
 
-use crate::ir::{Block, Instruction, Opcode, ThinVec, Trait, Value};
+use crate::ir::{Block, Instruction, Steer, ThinVec, Trait, Value};
 use crate::{Code, Error, Result};
 use birsim_kernels::profile::ParallelLoops;
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ pub(super) fn expand_parallel(list: &[Instruction], order: ParallelLoops) -> Res
     let mut out = Vec::with_capacity(list.len());
     for i in list {
         let apart = order == ParallelLoops::InstructionMajor && i.field("isParallel") == Some(Value::Bool(true));
-        if i.opcode != Opcode::Loop || !apart {
+        if !i.opcode.steers(Steer::Loop) || !apart {
             out.push(Cow::Borrowed(i));
             continue;
         }

@@ -10,7 +10,7 @@ use super::scalar::{Int, Key, Name, Text, U32, few, few_values, keep, record, re
 use super::sync::{Sync, Update, Wait};
 use crate::nearest::nearest;
 use crate::{
-    Dependency, EdgeKind, Engine, Extra, Instruction, Opcode, Operand, SourceLocation, SyncInfo, ThinVec, Trait,
+    Dependency, EdgeKind, Engine, Extra, Instruction, Opcode, Operand, SourceLocation, Steer, SyncInfo, ThinVec, Trait,
     UpdateRef, Value,
 };
 use birsim_kernels::{Code, Error};
@@ -108,7 +108,7 @@ fn operands<'de, A: de::MapAccess<'de>>(
 /// What an `on_update` beside `sync_info` means, as DMABlock spells it. Of a barrier it is the second update, whose own
 /// spelling is not known (proposed); elsewhere it continues the list inside.
 fn updates_beside(opcode: Opcode, sync: &mut SyncInfo) -> &mut ThinVec<UpdateRef> {
-    if opcode == Opcode::AllEngineBarrier { &mut sync.second_update } else { &mut sync.on_update }
+    if opcode.is(Trait::Barrier) { &mut sync.second_update } else { &mut sync.on_update }
 }
 
 /// Immediates belong to `ins`, whichever list they are written in (`bir-json.md` 6).
@@ -202,7 +202,7 @@ fn own_keys<'de>(
             None if i.opcode.is_matmul() && &*key == "stop_tensor_calc" => {
                 stop = Some(flag(cx, "stop_tensor_calc", &json)?)
             }
-            None if i.opcode == Opcode::DynamicForLoop && matches!(&*key, "lb" | "ub" | "stride") => {
+            None if i.opcode.steers(Steer::DynamicLoop) && matches!(&*key, "lb" | "ub" | "stride") => {
                 axis_keys.insert(key.0.into_owned(), json);
             }
             None => {

@@ -5,8 +5,8 @@ use super::operand::operand;
 use super::print::Item;
 use super::{Entry, blocks, entries, float, name};
 use crate::{
-    Axis, Dependency, FieldType, Instruction, Opcode, Operand, Origin, SourceLocation, SyncInfo, Trait, UpdateRef,
-    Value, WaitRef,
+    Axis, Dependency, FieldType, Instruction, Opcode, Operand, Origin, SourceLocation, Steer, SyncInfo, Trait,
+    UpdateRef, Value, WaitRef,
 };
 use birsim_kernels::EnumDef;
 use serde_json::{Value as Json, json};
@@ -162,6 +162,6 @@ fn own(opcode: Opcode, ty: FieldType, value: &Value) -> Json {
 
 /// Bounds of a dynamic loop are always expressions.
 fn axis(opcode: Opcode, a: &Axis) -> Json {
-    let bound = if opcode == Opcode::DynamicForLoop { expr } else { constant_or_expr };
+    let bound = if opcode.steers(Steer::DynamicLoop) { expr } else { constant_or_expr };
     json!({"name": a.name, "lb": bound(&a.lb), "ub": bound(&a.ub), "stride": bound(&a.stride)})
 }
