@@ -103,8 +103,6 @@ fn execute(
     let limits = Limits { max_instructions: Some(10_000_000), ..Limits::default() };
     let mut sim = configure(Simulator::builder().limits(limits)).build()?;
     sim.load(&module)?;
-    // What runs is not refused without its inputs.
-    let refused = sim.refusals()?.into_iter().find(|r| r.certain);
     for name in &case.inputs {
         let Some(info) = sim.tensors().iter().find(|t| t.name == *name).cloned() else { continue };
         let npy = npy::open(&folder.join("inputs").join(format!("{name}.npy")))?;
@@ -112,7 +110,8 @@ fn execute(
         sim.bind(name, &data)?;
     }
     sim.run()?;
-    if let Some(refused) = refused {
+    // What runs is not refused without its inputs.
+    if let Some(refused) = sim.refusals()?.into_iter().find(|r| r.certain) {
         return Err(refused.error);
     }
     let mut code = 0;

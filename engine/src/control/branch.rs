@@ -1,35 +1,16 @@
 //! Branch conditions (`opcodes.md` 11; ruling D58).
 
 use crate::ir::BranchCompare;
-use crate::world::{Inst, Opnd, Program, Scalars, read_register};
+use crate::world::{Inst, Opnd, Program, Scalars, compared, read_register};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
 use birsim_kernels::profile::BranchDtypes;
 use std::cmp::Ordering;
 
-/// The dtypes a branch compares (ruling D58).
-const COMPARED: [Dtype; 7] =
-    [Dtype::Uint8, Dtype::Int8, Dtype::Uint16, Dtype::Int16, Dtype::Uint32, Dtype::Int32, Dtype::Float32];
-
 /// Evaluates a CompareAndBranch. Unordered float comparisons are false, except NE.
 pub fn taken(program: &Program, inst: &Inst, op: BranchCompare, dtypes: BranchDtypes, env: &Scalars) -> Result<bool> {
-    let ins = program.ins(inst);
-    let [lhs, rhs, ..] = ins else {
-        return Err(Error::new(Code::J009, "a branch compares two operands").received(ins.len()));
-    };
-    let dtype = match lhs {
-        Opnd::Register(_, d) => *d,
-        Opnd::Imm { imm, .. } => imm.dtype,
-        _ => return Err(Error::new(Code::J009, "a branch compares a register").operand("ins[0]")),
-    };
-    if dtypes == BranchDtypes::Documented && !COMPARED.contains(&dtype) {
-        return Err(Error::new(Code::S007, "a branch compares integers of up to 32 bits and float32")
-            .received(dtype)
-            .operand("ins[0]"));
-    }
-    if op == BranchCompare::Unsupported {
-        return Err(Error::new(Code::S008, "the branch comparison is Unsupported").operand("comp_op"));
-    }
+    let dtype = compared(program.ins(inst), op, dtypes)?;
+    let [lhs, rhs, ..] = program.ins(inst) else { return Ok(false) };
     let (a, b) = (value(lhs, env)?, value(rhs, env)?);
     let order = if matches!(dtype, Dtype::Float32 | Dtype::Float32r) {
         f32::from_bits(a as u32).partial_cmp(&f32::from_bits(b as u32))

@@ -3,13 +3,13 @@
 use super::Cx;
 use super::fields::own;
 use crate::ir::opcodes::params;
-use crate::world::{Control, Draft, FireCount};
+use crate::world::{Control, Draft, FireCount, compared};
 use crate::{Code, Error, Result};
 
 bind! {
     LoadActFuncSet(act_func_set) => accepted,
     CoreBarrier(own) => barrier,
-    CompareAndBranch => nothing,
+    CompareAndBranch(branch) => accepted,
     UnconditionalBranch => nothing,
     BranchHint => nothing,
     Return => nothing,
@@ -45,6 +45,12 @@ fn act_func_set(draft: &Draft) -> Result<()> {
             .operand("act_func_set_id"));
     }
     Ok(())
+}
+
+/// CompareAndBranch (78): what it compares is checked here, where it goes is decided by `control/`.
+fn branch(draft: &Draft) -> Result<()> {
+    let own = own::<params::CompareAndBranch>(draft)?;
+    compared(draft.ins(), own.comp_op, draft.profile.branch_dtypes).map(|_| ())
 }
 
 /// Its parameters are accepted, and that is all.

@@ -115,6 +115,11 @@ impl Draft<'_> {
         self.operands.outs as usize
     }
 
+    /// Inputs.
+    pub fn ins(&self) -> &[Opnd] {
+        &self.program.operands[self.operands.first as usize..][..self.n_ins()]
+    }
+
     /// Operand `k`, counted over ins, outs, indirection_ins.
     pub fn operand(&self, k: usize) -> Option<&Opnd> {
         let r = self.operands;

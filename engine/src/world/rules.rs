@@ -1,9 +1,11 @@
 //! Rules about instructions that several stages ask for.
 
 use super::expr::Env;
-use super::{CompiledPredicate, Inst, Program};
-use crate::ir::{Engine, Opcode, PredicateOp, Trait};
+use super::{CompiledPredicate, Inst, Opnd, Program};
+use crate::ir::{BranchCompare, Engine, Opcode, PredicateOp, Trait};
 use crate::{Code, Error, Result};
+use birsim_kernels::Dtype;
+use birsim_kernels::profile::BranchDtypes;
 
 /// Updates of instructions that own blocks act when the blocks are done.
 pub fn owns_updates(op: Opcode) -> bool {
@@ -37,4 +39,29 @@ pub fn check_engine(program: &Program, inst: &Inst) -> Result<()> {
         return Err(Error::new(Code::S016, "the instruction has no engine"));
     }
     Ok(())
+}
+
+/// The dtypes a branch compares (ruling D58).
+const COMPARED: [Dtype; 7] =
+    [Dtype::Uint8, Dtype::Int8, Dtype::Uint16, Dtype::Int16, Dtype::Uint32, Dtype::Int32, Dtype::Float32];
+
+/// The dtype that a branch with these inputs compares.
+pub fn compared(ins: &[Opnd], op: BranchCompare, dtypes: BranchDtypes) -> Result<Dtype> {
+    let [lhs, _, ..] = ins else {
+        return Err(Error::new(Code::J009, "a branch compares two operands").received(ins.len()));
+    };
+    let dtype = match lhs {
+        Opnd::Register(_, d) => *d,
+        Opnd::Imm { imm, .. } => imm.dtype,
+        _ => return Err(Error::new(Code::J009, "a branch compares a register").operand("ins[0]")),
+    };
+    if dtypes == BranchDtypes::Documented && !COMPARED.contains(&dtype) {
+        return Err(Error::new(Code::S007, "a branch compares integers of up to 32 bits and float32")
+            .received(dtype)
+            .operand("ins[0]"));
+    }
+    if op == BranchCompare::Unsupported {
+        return Err(Error::new(Code::S008, "the branch comparison is Unsupported").operand("comp_op"));
+    }
+    Ok(dtype)
 }
