@@ -5,8 +5,8 @@ use super::Want::{self, In, InPlace, Maybe, Out};
 use super::activation::{drain_second, epilogue};
 use super::fields::own;
 use crate::ir::opcodes::params;
-use crate::ir::{Engine, EngineAccumulation};
-use crate::world::Draft;
+use crate::ir::{Engine, EngineAccumulation, Opcode};
+use crate::world::{Draft, Opnd, missing};
 use crate::{Code, Error, Result};
 use birsim_kernels::access::Source;
 use birsim_kernels::alu::AluOp;
@@ -64,9 +64,22 @@ fn prepare_tensor_scalar_ptr(draft: &Draft) -> Result<TensorScalarPtr> {
         (false, true) => PtrForm::TensorTensor,
         (false, false) => PtrForm::Scalars,
     };
+    let is_tensor = |o: &Opnd| matches!(o, Opnd::Static { .. } | Opnd::Dynamic(_) | Opnd::Faulty(_));
+    match (&form, draft.ins().get(2)) {
+        (PtrForm::Scalars, _) => {}
+        (_, Some(third)) if is_tensor(third) => {}
+        (PtrForm::TensorTensor, Some(_)) => {
+            let what = "the third operand of scalar-tensor-tensor is a tensor";
+            return Err(Error::new(Code::S008, what).operand("ins[2]"));
+        }
+        _ => {
+            let what = "this form of TensorScalarPtr has three inputs";
+            return Err(Error::new(Code::J009, what).operand("ins[2]"));
+        }
+    }
     let reduces = own.acc != EngineAccumulation::Idle && draft.n_outs() > 1;
     // A third tensor that also is a start value is read after the first write.
-    let third = if form != PtrForm::Scalars && draft.n_ins() > 2 && !reduces { InPlace(2) } else { Maybe(2) };
+    let third = if form != PtrForm::Scalars && !reduces { InPlace(2) } else { Maybe(2) };
     let p = kernel::TensorScalarPtr {
         op0: own.op0,
         reverse0: own.reverse0,
@@ -88,24 +101,14 @@ pub fn tensor_scalar_ptr(cx: &mut Cx, own: &TensorScalarPtr) -> Result<()> {
         other => other,
     };
     let fold = epilogue(io.accumulator, io.profile, *kind, p.op1, init);
-    let missing =
-        |k: usize| Error::new(Code::J009, "this form of TensorScalarPtr has three inputs").operand(format!("ins[{k}]"));
+    let scalar = || s0.ok_or_else(|| missing(Opcode::TensorScalarPtr, "ins", 1));
     match form {
         PtrForm::Scan => {
             let scan = scan::TensorTensorScan { op0: p.op0, reverse0: p.reverse0, op1: p.op1, reverse1: p.reverse1 };
-            let initial = s0.ok_or_else(|| missing(1))?;
-            let data1 = io.ins.source(2).map_err(|_| missing(2))?;
-            scan::tensor_tensor_scan(&scan, &src, &initial, &data1, dst, fold.as_ref(), io.profile)?;
+            scan::tensor_tensor_scan(&scan, &src, &scalar()?, &io.ins.source(2)?, dst, fold.as_ref(), io.profile)?;
         }
         PtrForm::TensorTensor => {
-            let scalar = s0.ok_or_else(|| missing(1))?;
-            if *third == Maybe(2) && io.ins.input_opt(2)?.is_none() {
-                return Err(missing(2));
-            }
-            let tensor1 = io.ins.source(2).map_err(|_| {
-                Error::new(Code::S008, "the third operand of scalar-tensor-tensor is a tensor").operand("ins[2]")
-            })?;
-            kernel::scalar_tensor_tensor(p, &src, &scalar, &tensor1, dst, fold.as_ref(), io.profile)?;
+            kernel::scalar_tensor_tensor(p, &src, &scalar()?, &io.ins.source(2)?, dst, fold.as_ref(), io.profile)?;
         }
         PtrForm::Scalars => {
             // TensorScalarReduce: op1 folds instead of being a second stage.

@@ -4,7 +4,7 @@ use super::fields::own;
 use super::{Cx, Want};
 use crate::ir::Role;
 use crate::ir::opcodes::params;
-use crate::world::{Opnd, RegRef, write_register};
+use crate::world::{Draft, Opnd, RegRef, missing, write_register};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::Imm;
@@ -12,74 +12,127 @@ use birsim_kernels::alu::register_op;
 
 bind! {
     ReadVarAddr => read_var_addr,
-    RegisterAlu(own) => register_alu,
-    RegisterMove => register_move,
-    TensorLoad => tensor_load,
-    TensorSave => tensor_save,
+    RegisterAlu(prepare_register_alu) => register_alu,
+    RegisterMove(prepare_register_move) => register_move,
+    TensorLoad(prepare_tensor_load) => tensor_load,
+    TensorSave(prepare_tensor_save) => tensor_save,
 }
 
-fn target(cx: &Cx) -> Result<RegRef> {
-    cx.out_register(0)?.ok_or_else(|| Error::new(Code::J009, "the output is a register").operand("outs[0]"))
+/// The register that output 0 names.
+fn target(draft: &Draft) -> Result<RegRef> {
+    match draft.outs().first() {
+        Some(Opnd::Register(register, _)) => Ok(*register),
+        Some(Opnd::Faulty(e)) => Err((**e).clone()),
+        _ => Err(Error::new(Code::J009, "the output is a register").operand("outs[0]")),
+    }
 }
 
+/// The dtype of input `k`, which is a register or an immediate.
+fn scalar_dtype(draft: &Draft, k: usize) -> Result<Dtype> {
+    match draft.ins().get(k) {
+        Some(Opnd::Register(_, dtype)) => Ok(*dtype),
+        Some(Opnd::Imm { imm, .. }) => Ok(imm.dtype),
+        Some(Opnd::SymbolicImm(list)) => Ok(list.0),
+        _ => Err(not_scalar(k)),
+    }
+}
+
+fn not_scalar(k: usize) -> Error {
+    Error::new(Code::J009, "the operand is a register or an immediate").operand(format!("ins[{k}]"))
+}
+
+/// The value of input `k`, which is a register or an immediate.
 fn scalar(cx: &Cx, k: usize) -> Result<Imm> {
-    let given = if k < cx.n_ins() { cx.scalar(k)? } else { None };
-    given
-        .ok_or_else(|| Error::new(Code::J009, "the operand is a register or an immediate").operand(format!("ins[{k}]")))
+    cx.scalar(k)?.ok_or_else(|| not_scalar(k))
+}
+
+fn prepare_register_move(draft: &Draft) -> Result<RegRef> {
+    let reg = target(draft)?;
+    scalar_dtype(draft, 0)?;
+    Ok(reg)
 }
 
 /// RegisterMove (74).
-pub fn register_move(cx: &mut Cx) -> Result<()> {
-    let reg = target(cx)?;
+pub fn register_move(cx: &mut Cx, reg: &RegRef) -> Result<()> {
     let value = scalar(cx, 0)?;
-    write_register(cx.m.registers, reg, value.bits);
+    write_register(cx.m.registers, *reg, value.bits);
     Ok(())
+}
+
+/// An operation on registers.
+pub struct RegisterAlu {
+    op: AluOp,
+    wide: bool,
+    signed: bool,
+    /// There is no second operand.
+    unary: bool,
+    reg: RegRef,
+}
+
+fn prepare_register_alu(draft: &Draft) -> Result<RegisterAlu> {
+    let params::RegisterAlu { op, is_64bit: wide } = own(draft)?;
+    let reg = target(draft)?;
+    let dtype = scalar_dtype(draft, 0)?;
+    let unary = draft.n_ins() == 1 && op.is_unary();
+    if !unary {
+        scalar_dtype(draft, 1)?;
+    }
+    if dtype == Dtype::Float32 {
+        return Err(Error::new(Code::U002, "RegisterAlu on float registers is not documented").received(dtype));
+    }
+    Ok(RegisterAlu { op, wide, signed: dtype.is_signed(), unary, reg })
 }
 
 /// RegisterAlu (73). 32- or 64-bit, wrapping; signedness of the comparisons, shifts and divisions follows the first
 /// operand's dtype.
-pub fn register_alu(cx: &mut Cx, own: &params::RegisterAlu) -> Result<()> {
-    let reg = target(cx)?;
-    let op = own.op;
-    let wide = own.is_64bit;
-    let a = scalar(cx, 0)?;
-    let b = match cx.n_ins() {
-        1 if op.is_unary() => Imm { dtype: a.dtype, bits: 0 },
-        _ => scalar(cx, 1)?,
-    };
-    if a.dtype == Dtype::Float32 {
-        return Err(Error::new(Code::U002, "RegisterAlu on float registers is not documented").received(a.dtype));
-    }
-    write_register(cx.m.registers, reg, register_op(op, a.bits, b.bits, wide, a.dtype.is_signed())?);
+pub fn register_alu(cx: &mut Cx, own: &RegisterAlu) -> Result<()> {
+    let RegisterAlu { op, wide, signed, unary, reg } = *own;
+    let a = scalar(cx, 0)?.bits;
+    let b = if unary { 0 } else { scalar(cx, 1)?.bits };
+    write_register(cx.m.registers, reg, register_op(op, a, b, wide, signed)?);
     Ok(())
 }
 
+/// Operand `k`, counted over ins and outs, is a tensor of one element.
+fn one_element(draft: &Draft, k: usize, what: &str) -> Result<()> {
+    let (role, at) = if k < draft.n_ins() { ("ins", k) } else { ("outs", k - draft.n_ins()) };
+    match draft.elements(k)? {
+        Some(1) => Ok(()),
+        Some(n) => Err(Error::new(Code::S008, what).received(n).operand(format!("{role}[{at}]"))),
+        None => Err(missing(draft.opcode, role, at)),
+    }
+}
+
+fn prepare_tensor_load(draft: &Draft) -> Result<RegRef> {
+    let reg = target(draft)?;
+    one_element(draft, 0, "TensorLoad reads one element")?;
+    Ok(reg)
+}
+
 /// TensorLoad (75): one element into a register.
-pub fn tensor_load(cx: &mut Cx) -> Result<()> {
-    let reg = target(cx)?;
+pub fn tensor_load(cx: &mut Cx, reg: &RegRef) -> Result<()> {
     let io = cx.open(&[Want::In(0)])?;
     let src = io.ins.src(0)?;
-    if src.len() != 1 {
-        return Err(Error::new(Code::S008, "TensorLoad reads one element").received(src.len()).operand("ins[0]"));
-    }
     let mut bytes = [0u8; 8];
     src.gather(0, 0, &mut bytes[..src.dtype().size()]);
     let raw = u64::from_le_bytes(bytes);
     let shift = 64 - src.dtype().size() as u32 * 8;
     let value = if src.dtype().is_signed() { (((raw << shift) as i64) >> shift) as u64 } else { raw };
     drop(io);
-    write_register(cx.m.registers, reg, value);
+    write_register(cx.m.registers, *reg, value);
     Ok(())
 }
 
+fn prepare_tensor_save(draft: &Draft) -> Result<()> {
+    scalar_dtype(draft, 0)?;
+    one_element(draft, draft.n_ins(), "TensorSave writes one element")
+}
+
 /// TensorSave (76): a register or immediate into one element; the low bytes are stored.
-pub fn tensor_save(cx: &mut Cx) -> Result<()> {
+pub fn tensor_save(cx: &mut Cx, _: &()) -> Result<()> {
     let value = scalar(cx, 0)?;
     let mut io = cx.open(&[Want::Out(0)])?;
     let mut dst = io.outs.dst(0)?;
-    if dst.len() != 1 {
-        return Err(Error::new(Code::S008, "TensorSave writes one element").received(dst.len()).operand("outs[0]"));
-    }
     let size = dst.dtype().size();
     dst.scatter(0, 0, &value.bits.to_le_bytes()[..size]);
     Ok(())

@@ -120,6 +120,23 @@ impl Draft<'_> {
         &self.program.operands[self.operands.first as usize..][..self.n_ins()]
     }
 
+    /// Outputs.
+    pub fn outs(&self) -> &[Opnd] {
+        &self.program.operands[self.operands.first as usize + self.n_ins()..][..self.n_outs()]
+    }
+
+    /// Number of elements of operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
+    pub fn elements(&self, k: usize) -> Result<Option<u64>> {
+        Ok(match self.operand(k) {
+            Some(Opnd::Static { pattern, .. }) => Some(self.program.patterns[*pattern as usize].len() as u64),
+            Some(Opnd::Dynamic(spec)) => {
+                Some(spec.ap.iter().fold(1, |n: u64, p| n.saturating_mul(p.num.unsigned_abs())))
+            }
+            Some(Opnd::Faulty(e)) => return Err((**e).clone()),
+            _ => None,
+        })
+    }
+
     /// Operand `k`, counted over ins, outs, indirection_ins.
     pub fn operand(&self, k: usize) -> Option<&Opnd> {
         let r = self.operands;
