@@ -102,8 +102,8 @@ impl<'m, 'w> Cx<'m, 'w> {
 
     /// (location, pattern) of operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
     fn place_of(&self, k: usize) -> Result<Option<(u32, &Pattern)>> {
-        Ok(match self.kept(k)? {
-            Some((loc, kept)) => Some((loc, self.pattern(kept)?)),
+        Ok(match self.tensor(k)? {
+            Some(t) => Some((t.loc, self.pattern(t.pattern)?)),
             None => None,
         })
     }
@@ -119,8 +119,8 @@ impl<'m, 'w> Cx<'m, 'w> {
 
     /// The arena index of output `k`, for shadow updates.
     pub fn out_arena(&self, k: usize) -> Result<usize> {
-        match self.place_of(self.n_ins() + k)? {
-            Some((loc, _)) => Ok(self.m.places[loc as usize].0.arena as usize),
+        match self.tensor(self.n_ins() + k)? {
+            Some(t) => Ok(t.arena),
             None => Err(self.missing("outs", k)),
         }
     }

@@ -25,18 +25,17 @@ pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<Overlaps> {
             };
             let (loc, pattern, open) = place(cx, spec).map_err(|e| e.operand(role()))?;
             cx.m.scratch.open |= open;
-            cx.m.scratch.dynamic.push(Resolved { operand: k, loc, pattern });
+            cx.m.scratch.dynamic.push(Resolved { operand: k, loc, arena: cx.m.places[loc as usize].0.arena, pattern });
         }
     }
     let mut found = Overlaps::default();
     for k in (0..all).filter(|k| *k < ins || *k >= ins + outs) {
-        let Some((sl, sp)) = cx.place_of(k)? else { continue };
-        let arena = cx.m.places[sl as usize].0.arena;
+        let Some(src) = cx.tensor(k)? else { continue };
         for o in 0..outs {
-            if let Some((dl, dp)) = cx.place_of(ins + o)?
-                && cx.m.places[dl as usize].0.arena == arena
+            if let Some(dst) = cx.tensor(ins + o)?
+                && dst.arena == src.arena
             {
-                found.note(k, o, sp, dp);
+                found.note(k, o, cx.pattern(src.pattern)?, cx.pattern(dst.pattern)?);
             }
         }
     }

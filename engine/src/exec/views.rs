@@ -182,6 +182,14 @@ fn ins_name(k: usize) -> String {
     format!("ins[{k}]")
 }
 
+/// A tensor operand of the running instruction.
+#[derive(Clone, Copy)]
+pub(super) struct Tensor {
+    pub loc: u32,
+    pub arena: usize,
+    pub pattern: Kept,
+}
+
 /// Where a pattern is kept.
 #[derive(Clone, Copy)]
 pub(super) enum Kept {
@@ -190,6 +198,8 @@ pub(super) enum Kept {
     /// Among the resolved dynamic operands.
     Dynamic(usize),
     /// With the private copy of operand k.
+    Dense(usize),
+    /// With operand k, which is a table: its whole location.
     Whole(usize),
     /// With the private copy of operand k: the operand's own pattern in it.
     Base(usize),
@@ -284,13 +294,21 @@ impl Cx<'_, '_> {
         Ok((dst, self.m.accums.get_mut(arena)))
     }
 
-    /// Where operand `k`, counted over ins, outs, indirection_ins, has its pattern; `None` when it is not a tensor.
-    pub(super) fn kept(&self, k: usize) -> Result<Option<(u32, Kept)>> {
+    /// Operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
+    pub(super) fn tensor(&self, k: usize) -> Result<Option<Tensor>> {
         match self.operand(k) {
-            Some(Opnd::Static { loc, pattern }) => Ok(Some((*loc, Kept::Static(*pattern)))),
+            Some(Opnd::Static { loc, arena, pattern }) => {
+                Ok(Some(Tensor { loc: *loc, arena: *arena as usize, pattern: Kept::Static(*pattern) }))
+            }
             Some(Opnd::Dynamic(_)) => {
-                let at = self.m.scratch.dynamic.iter().position(|d| d.operand == k);
-                Ok(at.map(|at| (self.m.scratch.dynamic[at].loc, Kept::Dynamic(at))))
+                let mut found = self.m.scratch.dynamic.iter().enumerate();
+                let found = found.find(|(_, d)| d.operand == k);
+                let tensor = |(at, d): (usize, &Resolved)| Tensor {
+                    loc: d.loc,
+                    arena: d.arena as usize,
+                    pattern: Kept::Dynamic(at),
+                };
+                Ok(found.map(tensor))
             }
             Some(Opnd::Faulty(e)) => Err((**e).clone()),
             _ => Ok(None),
@@ -301,14 +319,10 @@ impl Cx<'_, '_> {
         find(self.m.program, self.m.scratch, kept)
     }
 
-    fn arena_of(&self, loc: u32) -> usize {
-        self.m.places[loc as usize].0.arena as usize
-    }
-
     /// Arena and byte range of operand `k`.
     fn span(&self, k: usize) -> Result<Option<Span>> {
-        let Some((loc, kept)) = self.kept(k)? else { return Ok(None) };
-        Ok(self.pattern(kept)?.extent().map(|(lo, hi)| (self.arena_of(loc), lo, hi)))
+        let Some(t) = self.tensor(k)? else { return Ok(None) };
+        Ok(self.pattern(t.pattern)?.extent().map(|(lo, hi)| (t.arena, lo, hi)))
     }
 
     /// The locations that the call writes at computed places.
@@ -316,10 +330,10 @@ impl Cx<'_, '_> {
         let mut out = SmallVec::new();
         for want in wants {
             if let OutTable(k) = *want
-                && let Some((loc, _)) = self.kept(self.n_ins() + k)?
+                && let Some(t) = self.tensor(self.n_ins() + k)?
             {
-                let (lo, hi) = self.m.places[loc as usize].0.extent();
-                out.push((self.arena_of(loc), lo as i64, hi as i64));
+                let (lo, hi) = self.m.places[t.loc as usize].0.extent();
+                out.push((t.arena, lo as i64, hi as i64));
             }
         }
         Ok(out)
@@ -352,28 +366,36 @@ impl Cx<'_, '_> {
 
     /// A tensor that is read: where it is, or a private copy when the call writes there or nothing was written yet.
     fn tensor_ready(&mut self, k: usize, copied: bool, reached: &[Span]) -> Result<Option<Ready>> {
-        let Some((loc, kept)) = self.kept(k)? else { return Ok(None) };
-        let arena = self.arena_of(loc);
+        let Some(Tensor { arena, pattern: kept, .. }) = self.tensor(k)? else { return Ok(None) };
+        let there = Ready::Src { k, memory: Memory::Arena(arena), pattern: kept };
         if self.rehearses() {
-            return Ok(Some(Ready::Src { k, memory: Memory::Arena(arena), pattern: kept }));
+            return Ok(Some(there));
         }
-        let (lo, hi) = self.pattern(kept)?.extent().unwrap_or((0, 0));
-        let present = self.m.arenas[arena].has_pattern(find(self.m.program, self.m.scratch, kept)?)?;
+        let m = &mut *self.m;
+        let pattern = find(m.program, m.scratch, kept)?;
+        let present = m.arenas[arena].has_pattern(pattern)?;
+        let (lo, hi) = pattern.extent().unwrap_or((0, 0));
         if present && !copied && !reached.iter().any(|t| meet(*t, (arena, lo, hi))) {
-            return Ok(Some(Ready::Src { k, memory: Memory::Arena(arena), pattern: kept }));
+            return Ok(Some(there));
         }
-        // Cloned: the copy itself changes what the pattern is borrowed from.
-        let pattern = self.pattern(kept)?.clone();
-        let dense = pattern.like_dense()?;
+        let Scratch { stage, dynamic, .. } = &mut *m.scratch;
+        let pattern = match kept {
+            Kept::Dynamic(at) => &dynamic[at].pattern,
+            _ => find_static(m.program, kept)?,
+        };
         let bytes = pattern.len() * pattern.dtype().size();
-        let buffer = self.m.scratch.staging(k, bytes, &self.m.settings.limits)?;
+        let buffer = stage.buffer(k, bytes, &m.settings.limits)?;
         let out: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut buffer.words)[..bytes];
-        buffer.whole = Some(dense);
-        let mem = &mut self.m.arenas[arena];
+        let shape = |p: &Pattern| p.pairs().iter().map(|p| p.num);
+        let fits = |d: &Pattern| d.dtype() == pattern.dtype() && shape(d).eq(shape(pattern));
+        if !buffer.dense.as_ref().is_some_and(fits) {
+            buffer.dense = Some(pattern.like_dense()?);
+        }
+        let mem = &mut m.arenas[arena];
         if present {
             let (ptr, len) = mem.base();
             // SAFETY: the view is dropped before anything else touches the arena.
-            unsafe { Src::from_raw(ptr, len, &pattern) }?.copy_dense(out);
+            unsafe { Src::from_raw(ptr, len, pattern) }?.copy_dense(out);
         } else {
             let size = pattern.dtype().size();
             for (e, o) in out.chunks_exact_mut(size).enumerate() {
@@ -384,14 +406,14 @@ impl Cx<'_, '_> {
                 mem.read(at as usize, o);
             }
         }
-        Ok(Some(Ready::Src { k, memory: Memory::Copy(k), pattern: Kept::Whole(k) }))
+        Ok(Some(Ready::Src { k, memory: Memory::Copy(k), pattern: Kept::Dense(k) }))
     }
 
     /// A location that indices reach into. It is copied first when the call writes there.
     fn table_ready(&mut self, k: usize, reached: &[Span]) -> Result<Ready> {
-        let Some((loc, kept)) = self.kept(k)? else { return Err(missing(self.inst.opcode, "ins", k)) };
+        let t = self.tensor(k)?.ok_or_else(|| missing(self.inst.opcode, "ins", k))?;
+        let Tensor { loc, arena, pattern: kept } = t;
         let place = self.m.places[loc as usize].0.clone();
-        let arena = place.arena as usize;
         let (lo, hi) = place.extent();
         self.present(&place)?;
         let own = (arena, lo as i64, hi as i64);
@@ -403,7 +425,7 @@ impl Cx<'_, '_> {
         let pattern = self.pattern(kept)?.clone();
         let whole = place.whole(pattern.dtype())?;
         let bytes = if shared { hi - lo } else { 0 };
-        let buffer = self.m.scratch.staging(k, bytes, &self.m.settings.limits)?;
+        let buffer = self.m.scratch.stage.buffer(k, bytes, &self.m.settings.limits)?;
         if !shared {
             buffer.whole = Some(whole);
             let memory = Memory::Arena(arena);
@@ -422,19 +444,20 @@ impl Cx<'_, '_> {
             return Err(missing(self.inst.opcode, "outs", k));
         }
         let at = self.n_ins() + k;
-        let Some((loc, kept)) = self.kept(at).map_err(named)? else {
+        let Some(Tensor { loc, arena, pattern: kept }) = self.tensor(at).map_err(named)? else {
             return Err(missing(self.inst.opcode, "outs", k));
         };
-        let arena = self.arena_of(loc);
-        if !self.pattern(kept)?.is_empty() && !self.rehearses() {
-            let pattern = find(self.m.program, self.m.scratch, kept)?;
+        let row = Writer::Row(self.payload);
+        let rehearses = self.rehearses();
+        let m = &mut *self.m;
+        let pattern = find(m.program, m.scratch, kept)?;
+        if !pattern.is_empty() && !rehearses {
             let mut fresh = 0;
-            let done = touch(&mut self.m.arenas[arena], pattern, &self.m.settings.limits, &mut fresh);
-            self.m.stats.touched += fresh;
+            let done = touch(&mut m.arenas[arena], pattern, &m.settings.limits, &mut fresh);
+            m.stats.touched += fresh;
             done?;
-            self.note_write(loc);
-            let pattern = find(self.m.program, self.m.scratch, kept)?;
-            if let Some(shadow) = &mut self.m.inits[arena].0 {
+            note_write(&mut m.states[loc as usize], row);
+            if let Some(shadow) = &mut m.inits[arena].0 {
                 shadow.set(pattern, true);
             }
             if let Some(marks) = &mut self.m.written[arena].0 {
@@ -446,22 +469,16 @@ impl Cx<'_, '_> {
 
     fn out_table_ready(&mut self, k: usize) -> Result<Ready> {
         let at = self.n_ins() + k;
-        let Some((loc, kept)) = self.kept(at)? else { return Err(missing(self.inst.opcode, "outs", k)) };
+        let t = self.tensor(at)?.ok_or_else(|| missing(self.inst.opcode, "outs", k))?;
+        let Tensor { loc, pattern: kept, .. } = t;
         let place = self.m.places[loc as usize].0.clone();
         let (lo, _) = place.extent();
         self.present(&place)?;
-        self.note_write(loc);
+        note_write(&mut self.m.states[loc as usize], Writer::Row(self.payload));
         let whole = place.whole(self.pattern(kept)?.dtype())?;
-        self.m.scratch.staging(at, 0, &self.m.settings.limits)?.whole = Some(whole);
+        self.m.scratch.stage.buffer(at, 0, &self.m.settings.limits)?.whole = Some(whole);
         let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
         Ok(Ready::Dst { k, arena: place.arena as usize, whole: Kept::Whole(at), pattern: kept, address })
-    }
-
-    fn note_write(&mut self, loc: u32) {
-        let state = &mut self.m.states[loc as usize];
-        if !state.written {
-            *state = LocationState { written: true, first_writer: Writer::Row(self.payload) };
-        }
     }
 
     /// Touches and accounts a location, row by row.
@@ -493,7 +510,7 @@ impl Cx<'_, '_> {
                 }
                 Ready::Dst { arena, k, .. } => memory.of(*arena, 1 + k),
                 Ready::Src { memory: Memory::Copy(k), .. } | Ready::Table { memory: Memory::Copy(k), .. } => {
-                    let words = &scratch.stage[*k].words;
+                    let words = &scratch.stage.0[*k].words;
                     (words.as_ptr().cast_mut().cast(), size_of_val(words.as_slice()))
                 }
                 Ready::Imm(..) | Ready::Same(_) => (std::ptr::null_mut(), 0),
@@ -534,6 +551,12 @@ impl Cx<'_, '_> {
     }
 }
 
+fn note_write(state: &mut LocationState, first_writer: Writer) {
+    if !state.written {
+        *state = LocationState { written: true, first_writer };
+    }
+}
+
 /// Makes the bytes of a pattern present; counts those that are new.
 fn touch(arena: &mut ArenaMem, pattern: &Pattern, limits: &Limits, fresh: &mut u64) -> Result<()> {
     arena.touch_pattern(pattern, &mut |n| {
@@ -554,10 +577,24 @@ fn find<'a>(program: &'a Program, scratch: &'a Scratch, kept: Kept) -> Result<&'
     let found = match kept {
         Kept::Static(at) => program.patterns.get(at as usize),
         Kept::Dynamic(at) => scratch.dynamic.get(at).map(|d| &d.pattern),
-        Kept::Whole(k) => scratch.stage.get(k).and_then(|s| s.whole.as_ref()),
-        Kept::Base(k) => scratch.stage.get(k).and_then(|s| s.base.as_ref()),
+        Kept::Dense(k) => scratch.stage.0.get(k).and_then(|s| s.dense.as_ref()),
+        Kept::Whole(k) => scratch.stage.0.get(k).and_then(|s| s.whole.as_ref()),
+        Kept::Base(k) => scratch.stage.0.get(k).and_then(|s| s.base.as_ref()),
     };
-    found.ok_or_else(|| Error::new(Code::B001, "an operand has lost its pattern"))
+    found.ok_or_else(lost)
+}
+
+/// A pattern of the program.
+fn find_static(program: &Program, kept: Kept) -> Result<&Pattern> {
+    match kept {
+        Kept::Static(at) => program.patterns.get(at as usize).ok_or_else(lost),
+        _ => Err(lost()),
+    }
+}
+
+#[cold]
+fn lost() -> Error {
+    Error::new(Code::B001, "an operand has lost its pattern")
 }
 
 /// First bytes of the arenas in use. Each is asked for once, so that one view does not end the right of another.

@@ -325,7 +325,7 @@ impl<'a> Lowering<'a> {
             source: Origin::Native(i.source),
             auto_accumulate: i.auto_accumulate,
         };
-        (inst.overlaps, inst.all_static) = overlaps(self.program, &inst, |l| self.places[l as usize].0.arena);
+        (inst.overlaps, inst.all_static) = overlaps(self.program, &inst);
         self.program.syncs.push(SyncSet::of(i.opcode));
         self.program.insts.push(inst);
         Ok(self.program.insts.len() as u32 - 1)
@@ -372,10 +372,11 @@ impl<'a> Lowering<'a> {
 
     fn fixed(&mut self, loc: u32, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Opnd> {
         let named = |e: Error| e.at(|p| p.tensor = Some(self.program.locations[loc as usize].name.to_string()));
-        match resolve(&self.places[loc as usize].0, dtype, offset, ap).map_err(named) {
+        let place = &self.places[loc as usize].0;
+        match resolve(place, dtype, offset, ap).map_err(named) {
             Ok(pattern) => {
                 self.program.patterns.push(pattern);
-                Ok(Opnd::Static { loc, pattern: self.program.patterns.len() as u32 - 1 })
+                Ok(Opnd::Static { loc, arena: place.arena, pattern: self.program.patterns.len() as u32 - 1 })
             }
             // As in modules, an access that leaves its tensor is a fault of the instruction and raised when it runs.
             Err(e) if e.class() == Class::Fault => Ok(Opnd::Faulty(Box::new(e))),

@@ -213,7 +213,7 @@ impl Context<'_> {
         match resolve(info, dtype, offset, ap).map_err(|e| e.at(|p| p.tensor = Some(name.to_string()))) {
             Ok(pattern) => {
                 self.program.patterns.push(pattern);
-                Ok(Opnd::Static { loc, pattern: self.program.patterns.len() as u32 - 1 })
+                Ok(Opnd::Static { loc, arena: info.arena, pattern: self.program.patterns.len() as u32 - 1 })
             }
             // Out of bounds is a fault of the instruction, raised only when it executes.
             Err(e) if e.class() == crate::Class::Fault => Ok(Opnd::Faulty(Box::new(e))),

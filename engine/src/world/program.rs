@@ -99,6 +99,8 @@ pub enum Opnd {
     Static {
         /// Location.
         loc: u32,
+        /// Its arena.
+        arena: u32,
         /// Index in [`Program::patterns`].
         pattern: u32,
     },

@@ -14,6 +14,8 @@ pub struct Resolved {
     pub operand: usize,
     /// Location.
     pub loc: u32,
+    /// Its arena.
+    pub arena: u32,
     /// Pattern.
     pub pattern: Pattern,
 }
@@ -34,7 +36,9 @@ pub struct Indexed {
 pub struct Staging {
     /// Bytes.
     pub words: Vec<u64>,
-    /// Pattern of the copy, or of the whole location of a table.
+    /// Dense pattern of the copy. It serves the next copy of the same shape too.
+    pub dense: Option<Pattern>,
+    /// Pattern of the whole location of a table.
     pub whole: Option<Pattern>,
     /// Pattern of a table's operand inside the copy.
     pub base: Option<Pattern>,
@@ -64,7 +68,7 @@ impl Rehearsal {
 #[derive(Resource, Default)]
 pub struct Scratch {
     /// Buffers for staged inputs, by operand.
-    pub stage: Vec<Staging>,
+    pub stage: Stages,
     /// Memory of operands while instructions are only rehearsed.
     pub rehearsal: Option<Rehearsal>,
     /// Product of a matmul.
@@ -77,14 +81,18 @@ pub struct Scratch {
     pub indexed: Vec<Indexed>,
 }
 
-impl Scratch {
+/// The buffers of staged inputs, by operand.
+#[derive(Default)]
+pub struct Stages(pub Vec<Staging>);
+
+impl Stages {
     /// The buffer of operand `k`, at least `bytes` long. A pattern can name an element many times, so its copy may be larger
     /// than all tensors together.
-    pub fn staging(&mut self, k: usize, bytes: usize, limits: &Limits) -> crate::Result<&mut Staging> {
-        if self.stage.len() <= k {
-            self.stage.resize_with(k + 1, Staging::default);
+    pub fn buffer(&mut self, k: usize, bytes: usize, limits: &Limits) -> crate::Result<&mut Staging> {
+        if self.0.len() <= k {
+            self.0.resize_with(k + 1, Staging::default);
         }
-        let (buffer, words) = (&mut self.stage[k].words, bytes.div_ceil(8));
+        let (buffer, words) = (&mut self.0[k].words, bytes.div_ceil(8));
         let more = words.saturating_sub(buffer.len());
         if more > 0 {
             let allowed = limits.take(8 * more as u64).is_ok();
@@ -95,6 +103,6 @@ impl Scratch {
             }
             buffer.resize(words, 0);
         }
-        Ok(&mut self.stage[k])
+        Ok(&mut self.0[k])
     }
 }

@@ -99,8 +99,7 @@ impl Context<'_> {
                 .map_or(Origin::Unknown, Origin::Text),
             auto_accumulate,
         };
-        (inst.overlaps, inst.all_static) =
-            overlaps(self.program, &inst, |loc| self.layout.placements[loc as usize].arena);
+        (inst.overlaps, inst.all_static) = overlaps(self.program, &inst);
         self.program.syncs.push(sync);
         self.program.insts.push(inst);
         Ok(self.program.insts.len() as u32 - 1)
@@ -163,9 +162,9 @@ fn in_place(i: &Instruction) -> bool {
 }
 
 /// How static inputs lie to static outputs (ruling D34), and whether that is all, because every operand is static.
-pub(crate) fn overlaps(p: &Program, inst: &Inst, arena: impl Fn(u32) -> u32) -> (Overlaps, bool) {
+pub(crate) fn overlaps(p: &Program, inst: &Inst) -> (Overlaps, bool) {
     let place = |o: &Opnd| match o {
-        Opnd::Static { loc, pattern } => Some((arena(*loc), *pattern)),
+        Opnd::Static { arena, pattern, .. } => Some((*arena, *pattern)),
         _ => None,
     };
     let r = inst.operands;
