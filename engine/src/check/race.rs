@@ -12,7 +12,7 @@ mod shared;
 use super::{Checker, Finding, Scene, span};
 use crate::exec::Machine;
 use crate::exec::effects::Effect;
-use crate::ir::{SyncKind, Trait, UpdateMode};
+use crate::ir::{Opcode, SyncKind, Trait, UpdateMode};
 use crate::world::Remark;
 use crate::world::spawn::engine_index;
 use crate::world::{Control, Placement, Program, RegRef, Seat, SyncSet, Update, owns_updates, read_register};

@@ -386,8 +386,10 @@ impl Cx<'_, '_> {
         let bytes = pattern.len() * pattern.dtype().size();
         let buffer = stage.buffer(k, bytes, &m.settings.limits)?;
         let out: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut buffer.words)[..bytes];
-        let shape = |p: &Pattern| p.pairs().iter().map(|p| p.num);
-        let fits = |d: &Pattern| d.dtype() == pattern.dtype() && shape(d).eq(shape(pattern));
+        let fits = |d: &Pattern| {
+            let (a, b) = (d.pairs().iter().map(|p| p.num), pattern.pairs().iter().map(|p| p.num));
+            d.dtype() == pattern.dtype() && a.eq(b)
+        };
         if !buffer.dense.as_ref().is_some_and(fits) {
             buffer.dense = Some(pattern.like_dense()?);
         }
@@ -460,7 +462,7 @@ impl Cx<'_, '_> {
             if let Some(shadow) = &mut m.inits[arena].0 {
                 shadow.set(pattern, true);
             }
-            if let Some(marks) = &mut self.m.written[arena].0 {
+            if let Some(marks) = &mut m.written[arena].0 {
                 marks.set(pattern)?;
             }
         }

@@ -48,28 +48,29 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
     if let Some(target) = args.target {
         builder = builder.target(target);
     }
-<<<<<<< HEAD
-    // Before anything is compiled, so that all findings come at once.
-    let errors = Cores::check(&builder, &loaded.modules);
+    // What the modules say of each other, then what their instructions refuse.
+    let mut errors = Cores::check(&builder, &loaded.modules);
+    let tensors = match Cores::load(&builder, &loaded.modules) {
+        Ok(mut sim) => {
+            for refusal in sim.refusals()? {
+                match refusal.certain {
+                    true => errors.push(refusal.error),
+                    false => term.warn(&format!("if control comes to it, a run ends here: {}", refusal.error)),
+                }
+            }
+            sim.tensors().len()
+        }
+        Err(e) if errors.is_empty() => return Err(e),
+        Err(_) => 0,
+    };
     if !errors.is_empty() {
         return Ok(report(errors, &name, term));
     }
-    let sim = Cores::load(&builder, &loaded.modules)?;
-=======
-    let mut sim = Cores::load(&builder, &loaded.modules)?;
-    let (certain, possible): (Vec<_>, Vec<_>) = sim.refusals()?.into_iter().partition(|r| r.certain);
-    for r in possible {
-        term.warn(&format!("if control comes to it, a run ends here: {}", r.error));
-    }
-    if !certain.is_empty() {
-        return Ok(report(certain.into_iter().map(|r| r.error).collect(), &name, term));
-    }
->>>>>>> 4b8eb24 (What follows from the module alone is reported by validate: instructions are rehearsed (D66))
     let mut text = String::new();
     notes.iter().for_each(|n| text.push_str(&format!("note: {n}\n")));
     loaded.modules.iter().flat_map(misspelt).for_each(|remark| term.warn(&remark));
     let instructions = loaded.modules.iter().flat_map(usage::instructions).count();
-    text.push_str(&format!("{name}: valid, {instructions} instructions, {} tensors\n", sim.tensors().len()));
+    text.push_str(&format!("{name}: valid, {instructions} instructions, {tensors} tensors\n"));
     print(&text)?;
     Ok(0)
 }
