@@ -26,7 +26,7 @@ pub fn refusals(m: &mut Machine, row: u32) -> Vec<Error> {
         found.push(e);
     }
     match code(inst.opcode) {
-        None => found.extend(unmodelled(inst)),
+        None => found.extend(unmodelled(inst, m.settings.unsupported_is_error)),
         Some(code) => {
             let first = match own_keys(m, inst, code.prepare) {
                 Err(e) => Some(e),
@@ -77,9 +77,13 @@ fn all_operands<'p>(program: &'p Program, inst: &Inst) -> &'p [Opnd] {
     &program.operands[r.first as usize..][..(r.ins + r.outs + r.indirect) as usize]
 }
 
-/// An opcode that nothing models. Those that the reference skips are a choice of the run.
-fn unmodelled(inst: &Inst) -> Option<Error> {
-    let known = matches!(inst.opcode.row().class, RouteClass::NoOp | RouteClass::ControlFlow | RouteClass::Skipped);
+/// An opcode that nothing models. Whether those that the reference skips are errors is a choice of the run.
+fn unmodelled(inst: &Inst, skipped_is_error: bool) -> Option<Error> {
+    let known = match inst.opcode.row().class {
+        RouteClass::NoOp | RouteClass::ControlFlow => true,
+        RouteClass::Skipped => !skipped_is_error,
+        RouteClass::Kernel | RouteClass::Abstract => false,
+    };
     let acts = !matches!(inst.control, Control::None);
     (!known && !acts).then(|| Error::new(Code::U001, format!("{} is not modelled", inst.opcode)))
 }
