@@ -8,7 +8,7 @@ use crate::world::{Draft, Opnd, RegRef, missing, write_register};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::Imm;
-use birsim_kernels::alu::register_op;
+use birsim_kernels::alu::{AluOp, register_op};
 
 bind! {
     ReadVarAddr => read_var_addr,
