@@ -65,8 +65,11 @@ fn a_wrong_barrier_id_names_both_cores_ids_and_instructions() {
     assert_eq!(
         e.what(),
         "no core can go on\n  \
-         core 0: second (CoreBarrier) waits for barrier 2 of cores [0, 1]\n  \
-         core 1: second (CoreBarrier) waits for barrier 3 of cores [0, 1]"
+         core 0: second (CoreBarrier) waits for barrier 2 of cores [0, 1]; absent: core 1 (waits at second); they met last \
+         at first (CoreBarrier)\n  \
+         core 1: second (CoreBarrier) waits for barrier 3 of cores [0, 1]; absent: core 0 (waits at second); they met last \
+         at first (CoreBarrier)\n  \
+         circle: second of core 0 -> second of core 1 -> second of core 0"
     );
 }
 
@@ -78,7 +81,8 @@ fn a_barrier_with_a_finished_core_is_a_deadlock() {
     assert_eq!(
         e.what(),
         "no core can go on\n  \
-         core 0: second (CoreBarrier) waits for barrier 2 of cores [0, 1]\n  \
+         core 0: second (CoreBarrier) waits for barrier 2 of cores [0, 1]; absent: core 1 (has finished); they met last at \
+         first (CoreBarrier)\n  \
          core 1: has finished"
     );
 }

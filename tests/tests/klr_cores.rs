@@ -232,8 +232,9 @@ fn a_core_that_skips_a_barrier_is_named_with_the_other() {
     assert_eq!(
         e.what(),
         "no core can go on\n  \
-         core 0: first0 (CoreBarrier) waits for barrier 1 of cores [0, 1]\n  \
-         core 1: second1 (CoreBarrier) waits for barrier 2 of cores [0, 1]"
+         core 0: first0 (CoreBarrier) waits for barrier 1 of cores [0, 1]; absent: core 1 (waits at second1)\n  \
+         core 1: second1 (CoreBarrier) waits for barrier 2 of cores [0, 1]; absent: core 0 (waits at first0)\n  \
+         circle: first0 of core 0 -> second1 of core 1 -> first0 of core 0"
     );
 }
 
@@ -249,8 +250,11 @@ fn a_wrong_barrier_id_names_both_cores_ids_and_instructions() {
         (
             Code::S003,
             "no core can go on\n  \
-             core 0: second0 (CoreBarrier) waits for barrier 2 of cores [0, 1]\n  \
-             core 1: second1 (CoreBarrier) waits for barrier 7 of cores [0, 1]"
+             core 0: second0 (CoreBarrier) waits for barrier 2 of cores [0, 1]; absent: core 1 (waits at second1); they \
+             met last at first0 (CoreBarrier)\n  \
+             core 1: second1 (CoreBarrier) waits for barrier 7 of cores [0, 1]; absent: core 0 (waits at second0); they \
+             met last at first0 (CoreBarrier)\n  \
+             circle: second0 of core 0 -> second1 of core 1 -> second0 of core 0"
         )
     );
 }
@@ -272,7 +276,8 @@ fn a_core_that_leaves_a_loop_early_is_named() {
     assert_eq!(e.code(), Code::S003);
     assert_eq!(
         e.what(),
-        "no core can go on\n  core 0: has finished\n  core 1: first1 (CoreBarrier) waits for barrier 1 of cores [0, 1]"
+        "no core can go on\n  core 0: has finished\n  core 1: first1 (CoreBarrier) waits for barrier 1 of cores [0, 1]; \
+         absent: core 0 (has finished); they met last at second0 (CoreBarrier)"
     );
 }
 
@@ -288,7 +293,8 @@ fn barriers_of_different_cores_do_not_meet() {
     let e = run(&modules, 2).unwrap_err();
     assert_eq!(
         e.what(),
-        "no core can go on\n  core 0: first0 (CoreBarrier) waits for barrier 1 of cores [0, 1]\n  core 1: has finished"
+        "no core can go on\n  core 0: first0 (CoreBarrier) waits for barrier 1 of cores [0, 1]; absent: core 1 (has finished)\n  \
+         core 1: has finished"
     );
 }
 
@@ -369,6 +375,7 @@ fn a_message_goes_from_core_to_core() {
     let e = run(&silent, 2).unwrap_err();
     assert_eq!(
         e.what(),
-        "no core can go on\n  core 0: has finished\n  core 1: recv (CollectiveRecv) waits for a message of rank 0"
+        "no core can go on\n  core 0: has finished\n  core 1: recv (CollectiveRecv) waits for a message of rank 0; \
+         absent: core 0 (has finished)"
     );
 }

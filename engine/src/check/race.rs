@@ -330,7 +330,7 @@ impl Checker for Race {
         let (thread, clock) = self.enter(s.m, s.payload);
         for e in s.effects {
             self.look(s, e, thread, &clock, found);
-            if s.meta(e).shared {
+            if s.m.written[e.arena as usize].0.is_some() {
                 self.shared.push(SharedTouch::of(s, e, thread, &clock));
             }
         }

@@ -2,7 +2,9 @@
 
 use super::advance::Flow;
 use crate::Result;
+use crate::ir::SyncKind;
 use crate::sync::SyncBank;
+use crate::sync::deadlock::{Elsewhere, Helper};
 use crate::world::columns::{column, slice, table};
 use crate::world::*;
 use bevy_ecs::prelude::*;
@@ -68,6 +70,16 @@ pub(crate) fn leftovers(mut control: ControlState) -> Result<()> {
 }
 
 /// What the engines wait for, as text.
-pub(crate) fn report(mut control: ControlState) -> String {
-    control.with(|flow| flow.standing().report())
+pub(crate) fn report(In(elsewhere): In<Elsewhere>, mut control: ControlState) -> String {
+    control.with(|flow| flow.standing().report(&elsewhere))
+}
+
+/// Rows that wait, and for which event or semaphore.
+pub(crate) fn waits(mut control: ControlState) -> Vec<(u32, SyncKind, u32)> {
+    control.with(|flow| flow.standing().waits())
+}
+
+/// What the core could do for a wait of another one.
+pub(crate) fn help(In((kind, id, core)): In<(SyncKind, u32, u32)>, mut control: ControlState) -> Vec<Helper> {
+    control.with(|flow| flow.standing().help(kind, id, core))
 }

@@ -124,6 +124,29 @@ pub(super) struct Floor {
     /// Memory of contributions that the members have in hand.
     lent: u64,
     counts: BTreeMap<(u8, Vec<u32>), (u64, u64)>,
+    /// Where the same cores met last.
+    last: HashMap<Vec<u32>, String>,
+}
+
+/// A meeting that a core waits for.
+pub(super) struct Missing {
+    /// Its row.
+    pub row: u32,
+    /// What it is.
+    pub text: String,
+    /// Members that have not come.
+    pub absent: Vec<usize>,
+    /// Where the members met last.
+    pub last: Option<String>,
+}
+
+/// The members of a meeting with the core itself, sorted.
+fn together(core: u32, members: &[u32]) -> Vec<u32> {
+    let mut all = members.to_vec();
+    all.push(core);
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 impl Floor {
@@ -150,8 +173,27 @@ impl Floor {
     }
 
     /// What a core waits for at meetings, row by row.
-    pub fn waiting(&self, core: usize) -> impl Iterator<Item = (u32, &Meeting)> {
-        self.waiting[core].iter().map(|(row, w)| (*row, &w.meeting))
+    pub fn standing(&self, core: usize) -> Vec<Missing> {
+        let one = |(row, w): (&u32, &Waiting)| {
+            let members: Vec<u32> = match &w.meeting {
+                Meeting::None(_) => Vec::new(),
+                Meeting::Barrier { members, .. } => members.to_vec(),
+                Meeting::Group(g) => g.members.to_vec(),
+                Meeting::Exchange { to, from, .. } => vec![*from, *to],
+                Meeting::Swap { other, .. } => vec![*other],
+                Meeting::Message { from, .. } => vec![*from],
+            };
+            let here = |m: &u32| {
+                *m == core as u32
+                    || w.at.iter().any(|key| self.here.get(key).is_some_and(|h| h.iter().any(|s| s.0 == *m)))
+            };
+            let mut absent: Vec<usize> = members.iter().filter(|m| !here(m)).map(|m| *m as usize).collect();
+            absent.sort_unstable();
+            absent.dedup();
+            let last = self.last.get(&together(core as u32, &members)).cloned();
+            Missing { row: *row, text: w.meeting.describe(), absent, last }
+        };
+        self.waiting[core].iter().map(one).collect()
     }
 
     /// Notes who waits among the cores that ran, and holds every meeting that is complete. Returns the cores that can go
@@ -408,7 +450,10 @@ impl Floor {
         }
         let met: Vec<Side> =
             passed.iter().filter(|(_, r)| !matches!(r, Received::Message(_))).map(|(s, _)| *s).collect();
-        if met.len() > 1 {
+        if let [(core, row), _, ..] = met.as_slice() {
+            let text = cores[*core as usize].row_text(*row);
+            let ids: Vec<u32> = met.iter().map(|s| s.0).collect();
+            self.last.insert(together(*core, &ids), text);
             races::meet(cores, &met);
         }
         for ((core, row), received) in passed {

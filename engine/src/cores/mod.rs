@@ -6,6 +6,7 @@
 
 mod agree;
 mod check;
+mod deadlock;
 mod meet;
 mod port;
 mod races;
@@ -177,6 +178,31 @@ impl Cores {
         if found { Ok(()) } else { self.cores[range.start].bind(name, bytes) }
     }
 
+    /// Writes a tensor of one core of the run: memory of its own, or its copy of what several see.
+    pub fn bind_core(&mut self, core: usize, name: &str, bytes: &[u8]) -> Result<()> {
+        let count = self.cores.len();
+        let found = self.cores.get_mut(core);
+        found
+            .ok_or_else(|| Error::new(Code::F008, "the run has no such core").received(format!("{core} of {count}")))?
+            .bind(name, bytes)
+    }
+
+    /// As [`Cores::bind_rank`], of bytes that the caller gives away: cores that only read them share them.
+    pub fn give_rank(&mut self, rank: usize, name: &str, bytes: Vec<u8>) -> Result<()> {
+        let (bytes, range) = (std::sync::Arc::new(bytes), self.of_rank(rank));
+        let (mut found, mut first) = (false, true);
+        for core in &mut self.cores[range.clone()] {
+            let Some(location) = core.find(name) else { continue };
+            found = true;
+            if core.give(location, &bytes, first)? {
+                first = false;
+            } else {
+                core.bind(name, &bytes)?;
+            }
+        }
+        if found { Ok(()) } else { self.cores[range.start].bind(name, &bytes) }
+    }
+
     /// A tensor of the first rank after the run, see [`Cores::output_rank`].
     pub fn output(&mut self, name: &str) -> Result<Vec<u8>> {
         self.output_rank(0, name)
@@ -281,6 +307,7 @@ impl Cores {
 
     /// A round of one core or of all that can go on; true when all are done.
     fn round(&mut self, only: Option<usize>) -> Result<bool> {
+        self.share_limits();
         let pool = started(&mut self.pool, &self.options)?;
         let (done, awake) = (&self.done, &self.awake);
         let runs = |id: &usize| awake[*id] && !done[*id] && only.is_none_or(|o| o == *id);
@@ -301,6 +328,12 @@ impl Cores {
             self.ran.push(id);
             self.done[id] = outcome.map_err(|e| placed(&self.cores[id], e))? == Progress::Finished;
         }
+        if self.share_limits() && self.ran.len() > 1 {
+            // Each was within the limit by itself.
+            for id in &self.ran {
+                self.cores[*id].check_limits().map_err(|e| placed(&self.cores[*id], e))?;
+            }
+        }
         if self.options.looks_for_races() {
             let per_rank = self.lnc();
             self.races.look(&mut self.cores, &self.ran, &self.shared, per_rank);
@@ -311,6 +344,20 @@ impl Cores {
             shared.merge(&mut self.cores, &ran)?;
         }
         Ok(self.done.iter().all(|d| *d))
+    }
+
+    /// Tells every core what the others have executed, so that the limit of instructions bounds the run. True when there is
+    /// such a limit, and more than one core.
+    fn share_limits(&mut self) -> bool {
+        if self.cores.len() == 1 || self.options.instruction_limit().is_none() {
+            return false;
+        }
+        let total: u64 = self.cores.iter().map(Core::executed).sum();
+        for core in &mut self.cores {
+            let own = core.executed();
+            core.world.resource_mut::<ProgramCounter>().elsewhere = total - own;
+        }
+        true
     }
 
     /// Between rounds: delivers what cores sent and lets through those that wait for each other. False when nothing came
@@ -357,31 +404,6 @@ impl Cores {
             }
         }
         Ok(any)
-    }
-
-    /// Nothing can go on: every core says what it waits for.
-    fn deadlock(&mut self) -> Error {
-        let mut lines = String::from("no core can go on");
-        let alone = self.cores.len() == 1;
-        for id in 0..self.cores.len() {
-            let meetings: Vec<String> = self
-                .floor
-                .waiting(id)
-                .map(|(row, m)| format!("{} waits for {}", self.cores[id].row_text(row), m.describe()))
-                .collect();
-            let core = &mut self.cores[id];
-            let engines = core.world.resource::<ProgramCounter>().meetings.is_empty();
-            let state = match (self.done[id], meetings.is_empty() || engines) {
-                (true, _) => "has finished".to_string(),
-                (false, true) => core.waiting_for(),
-                (false, false) => meetings.join("; "),
-            };
-            if alone {
-                return Error::new(Code::S003, state);
-            }
-            lines.push_str(&format!("\n  {}: {state}", core.seat().name()));
-        }
-        Error::new(Code::S003, lines)
     }
 }
 

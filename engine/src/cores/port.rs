@@ -1,7 +1,9 @@
 //! What passes between a core and the others: messages, semaphore updates, meetings.
 
-use crate::control::state::report;
+use crate::control::state::{help, report, waits};
+use crate::ir::SyncKind;
 use crate::sim::Core;
+use crate::sync::deadlock::{Elsewhere, Helper};
 use crate::systems::{self, Standing};
 use crate::world::*;
 use crate::{Code, Error, Result};
@@ -77,13 +79,29 @@ impl Core {
         format!("{} ({})", program.name_of(inst), inst.opcode)
     }
 
+    /// Name of the instruction of a row.
+    pub(super) fn row_name(&self, row: u32) -> String {
+        let program = self.world.resource::<Program>();
+        program.name_of(&program.insts[row as usize]).into_owned()
+    }
+
     /// Places an error at a row.
     pub(super) fn locate(&self, e: Error, row: u32) -> Error {
         self.world.resource::<Program>().locate(e, row)
     }
 
-    /// What the engines wait for, as text.
-    pub(crate) fn waiting_for(&mut self) -> String {
-        self.ask(report).unwrap_or_else(|_| "is blocked".into())
+    /// What the engines wait for, as text, with what other cores could do about it.
+    pub(super) fn report(&mut self, elsewhere: Elsewhere) -> String {
+        self.world.run_system_cached_with(report, elsewhere).unwrap_or_else(|_| "is blocked".into())
+    }
+
+    /// Rows that wait, and for which event or semaphore.
+    pub(super) fn waits(&mut self) -> Vec<(u32, SyncKind, u32)> {
+        self.ask(waits).unwrap_or_default()
+    }
+
+    /// What the core could do for a wait of core `core` of its rank.
+    pub(super) fn help(&mut self, kind: SyncKind, id: u32, core: u32) -> Vec<Helper> {
+        self.world.run_system_cached_with(help, (kind, id, core)).unwrap_or_default()
     }
 }

@@ -54,6 +54,7 @@ impl SharedMemory {
                 tensors.push(Shared { name: name.to_owned(), copies });
             }
         }
+        windows(cores, first, &mut tensors)?;
         for (core, at) in tensors.iter().flat_map(|t| &t.copies) {
             cores[core - first].note_writes(*at)?;
         }
@@ -118,6 +119,7 @@ impl SharedMemory {
         }
         for Shared { name, copies } in &self.tensors {
             let mut written: Vec<(usize, Written)> = Vec::new();
+            let mut sources = Vec::new();
             for (core, at) in copies.iter().copied().filter(|(core, _)| ran[*core]) {
                 let mut list = Written::new();
                 for (lo, hi) in cores[core].written_runs(at)? {
@@ -127,6 +129,7 @@ impl SharedMemory {
                 }
                 if !list.is_empty() {
                     written.push((core, list));
+                    sources.push((core, at));
                 }
             }
             for race in races(&written) {
@@ -140,7 +143,10 @@ impl SharedMemory {
             }
             for (core, at) in copies.iter().copied() {
                 // The last writer's own copy is right as far as it wrote; earlier writes never go over later ones.
-                for (_, list) in written.iter().filter(|(id, _)| *id != core || written.len() > 1) {
+                for ((_, list), source) in written.iter().zip(&sources) {
+                    if *source == (core, at) && written.len() == 1 {
+                        continue;
+                    }
                     for (offset, bytes) in list {
                         cores[core].write_at(at, *offset, bytes)?;
                     }
@@ -151,6 +157,35 @@ impl SharedMemory {
         cleared.retain(|(core, _)| ran[*core]);
         cleared.into_iter().try_for_each(|(core, at)| cores[core].clear_marks(at))
     }
+}
+
+/// Adds the windows that cores have on tensors of other cores.
+fn windows(cores: &[Core], first: usize, tensors: &mut Vec<Shared>) -> Result<()> {
+    for (id, core) in cores.iter().enumerate() {
+        for (at, (name, target)) in core.windows() {
+            let bad = |code: Code, what: &str| {
+                let e = Error::new(code, what).received(format!("[{name}, {target}]")).operand("remote_local_target");
+                Err(super::placed(core, e).at(|p| p.tensor = Some(core.tensors()[at].name.clone())))
+            };
+            let Some(owner) = cores.get(target as usize) else {
+                return bad(Code::J016, "a window names a core that the rank has not");
+            };
+            let Some(to) = owner.find(&name) else {
+                return bad(Code::J006, "a window names a tensor that the core has not");
+            };
+            let (own, other) = (&core.tensors()[at], &owner.tensors()[to]);
+            if own.bytes != other.bytes || own.dtype != other.dtype {
+                return bad(Code::J013, "a window has another size or element type than its tensor");
+            }
+            let (window, head) = ((first + id, at), (first + target as usize, to));
+            match tensors.iter_mut().find(|t| t.copies.contains(&head)) {
+                Some(t) => t.copies.push(window),
+                None => tensors.push(Shared { name: name.clone(), copies: vec![head, window] }),
+            }
+        }
+    }
+    tensors.iter_mut().for_each(|t| t.copies.sort_unstable());
+    Ok(())
 }
 
 /// Copies of one tensor have one shape and element type.
@@ -190,7 +225,7 @@ fn races(written: &[(usize, Written)]) -> Vec<Race> {
             let hi = lo + bytes.len();
             let start = owner.range(..=lo).next_back().filter(|(_, (end, _))| end > lo).map_or(*lo, |(at, _)| *at);
             if told.is_none()
-                && let Some((at, (_, other))) = owner.range(start..hi).next()
+                && let Some((at, (_, other))) = owner.range(start..hi).find(|(_, (_, other))| other != core)
             {
                 told = Some(Race { cores: [*other, *core], byte: (*at).max(*lo) });
             }

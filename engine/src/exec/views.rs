@@ -417,7 +417,10 @@ impl Cx<'_, '_> {
         let Tensor { loc, arena, pattern: kept } = t;
         let place = self.m.places[loc as usize].0.clone();
         let (lo, hi) = place.extent();
-        self.present(&place)?;
+        // Reading changes nothing, so bytes that are there are not made the core's own.
+        if !place.runs().all(|(lo, hi)| self.m.arenas[arena].is_present(lo, hi)) {
+            self.present(&place)?;
+        }
         let own = (arena, lo as i64, hi as i64);
         let mut shared = reached.iter().any(|t| meet(*t, own));
         for o in 0..self.n_outs() {

@@ -6,6 +6,7 @@ use bevy_ecs::prelude::Component;
 use birsim_kernels::access::Pattern;
 use birsim_kernels::halt;
 use memmap2::{MmapMut, MmapOptions};
+use std::sync::Arc;
 
 /// Arenas below this size are filled at once; larger ones are reserved and filled page by page.
 const LAZY_FROM: usize = 1 << 20;
@@ -24,6 +25,8 @@ enum Store {
     Untouched,
     /// Small arena: all bytes present.
     Whole(Box<[u64]>),
+    /// Bytes that were given from outside, perhaps to several cores: all present, copied by the first that writes.
+    Given(Arc<Vec<u8>>),
     /// Large arena: reserved, with a mark per page that has been filled.
     Paged { map: MmapMut, filled: Box<[u64]>, missing: usize },
 }
@@ -88,6 +91,33 @@ impl ArenaMem {
         self.len == 0
     }
 
+    /// Takes these bytes for the whole arena, which holds nothing yet. False when they do not fit it.
+    pub fn give(&mut self, bytes: &Arc<Vec<u8>>) -> bool {
+        // Elements of every type start at multiples of their size.
+        let fits = bytes.len() == self.len && bytes.as_ptr().addr().is_multiple_of(8);
+        let free = matches!(self.store, Store::Untouched | Store::Given(_));
+        if fits && free {
+            self.store = Store::Given(Arc::clone(bytes));
+        }
+        fits && free
+    }
+
+    /// Makes given bytes the arena's own, before they are written.
+    fn own(&mut self, allow: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        let Store::Given(bytes) = &mut self.store else { return Ok(()) };
+        if Arc::get_mut(bytes).is_some() {
+            return Ok(());
+        }
+        allow(self.len as u64)?;
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(self.len).map_err(|_| {
+            Error::new(Code::S009, "not enough memory for a core's own copy of a tensor").received(self.len)
+        })?;
+        copy.extend_from_slice(bytes);
+        *bytes = Arc::new(copy);
+        Ok(())
+    }
+
     /// Frees the bytes; the arena reads as never written afterwards. Returns how many bytes had been touched.
     pub fn release(&mut self) -> u64 {
         let touched = self.touched();
@@ -100,7 +130,7 @@ impl ArenaMem {
     pub fn touched(&self) -> u64 {
         match &self.store {
             Store::Untouched => 0,
-            Store::Whole(_) => self.len as u64,
+            Store::Whole(_) | Store::Given(_) => self.len as u64,
             Store::Paged { missing, .. } => {
                 (self.len.div_ceil(self.page()) - missing).saturating_mul(self.page()).min(self.len) as u64
             }
@@ -117,6 +147,7 @@ impl ArenaMem {
         if hi <= lo {
             return Ok(());
         }
+        self.own(allow)?;
         let page = self.page();
         if matches!(self.store, Store::Untouched) {
             if self.len < LAZY_FROM {
@@ -165,6 +196,9 @@ impl ArenaMem {
 
     /// Makes every byte of a pattern present, run by run.
     pub fn touch_pattern(&mut self, p: &Pattern, allow: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        if !p.is_empty() {
+            self.own(allow)?;
+        }
         if self.all_present() || self.known.as_ref().is_some_and(|k| k.holds(p)) {
             return Ok(());
         }
@@ -176,7 +210,7 @@ impl ArenaMem {
 
     /// Nothing is missing.
     fn all_present(&self) -> bool {
-        matches!(&self.store, Store::Whole(_) | Store::Paged { missing: 0, .. })
+        matches!(&self.store, Store::Whole(_) | Store::Given(_) | Store::Paged { missing: 0, .. })
     }
 
     fn remember(&mut self, p: &Pattern) {
@@ -190,7 +224,7 @@ impl ArenaMem {
         let page = self.page();
         match &self.store {
             Store::Untouched => hi <= lo,
-            Store::Whole(_) => true,
+            Store::Whole(_) | Store::Given(_) => true,
             Store::Paged { missing: 0, .. } => true,
             Store::Paged { filled, .. } => {
                 hi <= lo || (lo / page..=(hi - 1) / page).all(|k| filled[k / 64] & (1 << (k % 64)) != 0)
@@ -223,6 +257,11 @@ impl ArenaMem {
         match &mut self.store {
             Store::Untouched => (std::ptr::NonNull::dangling().as_ptr(), 0),
             Store::Whole(b) => (b.as_mut_ptr().cast(), len),
+            // Written only after `own`, when nobody else has the bytes.
+            Store::Given(b) => match Arc::get_mut(b) {
+                Some(bytes) => (bytes.as_mut_ptr(), len),
+                None => (b.as_ptr().cast_mut(), len),
+            },
             Store::Paged { map, .. } => (map.as_mut_ptr(), len),
         }
     }
@@ -231,6 +270,7 @@ impl ArenaMem {
     pub fn read(&self, at: usize, out: &mut [u8]) {
         match &self.store {
             Store::Untouched => repeat(self.fill, at, out),
+            Store::Given(b) => out.copy_from_slice(&b[at..at + out.len()]),
             Store::Whole(b) => out.copy_from_slice(&bytemuck::cast_slice::<u64, u8>(b)[at..at + out.len()]),
             Store::Paged { map, filled, .. } => {
                 let (mut done, size) = (0, self.page());
@@ -254,6 +294,7 @@ impl ArenaMem {
         self.touch(at, at + data.len(), allow)?;
         match &mut self.store {
             Store::Untouched => {}
+            Store::Given(b) => Arc::make_mut(b)[at..at + data.len()].copy_from_slice(data),
             Store::Whole(b) => bytemuck::cast_slice_mut::<u64, u8>(b)[at..at + data.len()].copy_from_slice(data),
             Store::Paged { map, .. } => map[at..at + data.len()].copy_from_slice(data),
         }

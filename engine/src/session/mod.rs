@@ -185,7 +185,7 @@ impl Session {
         self.recycle();
         match outcome? {
             crate::sim::Progress::Finished => Ok(Progress::Done),
-            _ => Ok(Progress::Blocked(self.cores.cores[core as usize].waiting_for())),
+            _ => Ok(Progress::Blocked(self.cores.state_of(core as usize))),
         }
     }
 

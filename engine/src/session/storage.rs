@@ -158,6 +158,7 @@ pub(super) fn declare(world: &mut World, known: &mut Known, id: LocationId, spec
         pinned: false,
         aliased: false,
         shared: spec.share.is_some(),
+        window: None,
     };
     let bytes = place.bytes() as usize;
     let location = (Placement(place), LocationState::default());

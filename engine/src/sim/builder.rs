@@ -235,6 +235,11 @@ impl Builder {
         self.seat.unwrap_or_else(|| Seat::plain(self.core, self.cores.unwrap_or(1)))
     }
 
+    /// Instructions that the run may execute.
+    pub(crate) fn instruction_limit(&self) -> Option<u64> {
+        self.limits.max_instructions
+    }
+
     /// Races are looked for.
     pub(crate) fn looks_for_races(&self) -> bool {
         self.checks.contains(&Check::Race)

@@ -223,7 +223,13 @@ impl Core {
         self.world.resource::<ProgramCounter>().finished
     }
 
-    fn check_limits(&self) -> Result<()> {
+    /// Instructions and trips, as the limit counts them.
+    pub(crate) fn executed(&self) -> u64 {
+        let pc = self.world.resource::<ProgramCounter>();
+        self.world.resource::<Stats>().instructions.saturating_add(pc.steps)
+    }
+
+    pub(crate) fn check_limits(&self) -> Result<()> {
         let settings = self.world.resource::<Settings>();
         let stats = self.world.resource::<Stats>();
         let pc = self.world.resource::<ProgramCounter>();

@@ -107,6 +107,37 @@ impl Core {
         Ok(())
     }
 
+    /// Takes these bytes for all of a location that has an arena of its own. The first of several cores accounts them. False
+    /// when they do not fit.
+    pub(crate) fn give(&mut self, location: usize, bytes: &Arc<Vec<u8>>, first: bool) -> Result<bool> {
+        let place = self.place(location)?;
+        let whole = place.is_linear() && place.start == 0 && place.bytes() == bytes.len() as u64;
+        if !whole || bytes.is_empty() {
+            return Ok(false);
+        }
+        let entity = self.arena_entity(&place)?;
+        if !self.world.get_mut::<ArenaMem>(entity).ok_or_else(Self::broken)?.give(bytes) {
+            return Ok(false);
+        }
+        if first {
+            let n = bytes.len() as u64;
+            self.world.resource::<Settings>().limits.take(n)?;
+            self.world.resource_mut::<Stats>().touched += n;
+        }
+        if let Some(mut shadow) = self.world.get_mut::<InitShadow>(entity)
+            && let Some(shadow) = &mut shadow.0
+        {
+            mark_rows(shadow, &place, bytes.len());
+        }
+        Ok(true)
+    }
+
+    /// Locations that are windows on tensors of other cores: name and core.
+    pub(crate) fn windows(&self) -> Vec<(usize, (String, u32))> {
+        let all = self.world.resource::<Program>().locations.iter().enumerate();
+        all.filter_map(|(k, meta)| Some((k, meta.window.as_deref()?.clone()))).collect()
+    }
+
     /// From now on, writes to the location's memory are noted for other cores.
     pub(crate) fn note_writes(&mut self, location: usize) -> Result<()> {
         let entity = self.arena_entity(&self.place(location)?)?;

@@ -1,9 +1,10 @@
 //! The report of a deadlock: which engine waits for what, which instruction could satisfy it and where that instruction is,
 //! which engines wait for each other, and what the values say about the cause.
 
-use super::producers::{At, lowering, producers, raises};
+use super::producers::{At, for_core, lowering, producers, raises};
 use crate::ir::{Engine, SyncKind, UpdateMode, WaitMode};
 use crate::world::*;
+use hashbrown::HashMap;
 use std::fmt::Write as _;
 
 /// At most this many instructions are named.
@@ -35,12 +36,27 @@ pub struct Standing<'a> {
     pub core: u32,
 }
 
+/// What other cores could do for waits of this one, as text, by event or semaphore.
+pub type Elsewhere = HashMap<(SyncKind, u32), String>;
+
+/// An instruction that could satisfy a wait of another core.
+pub struct Helper {
+    /// Its row.
+    pub row: u32,
+    /// It is still to come.
+    pub to_come: bool,
+    /// The row that its queue stands at.
+    pub head: Option<u32>,
+    /// Its name, engine and place.
+    pub text: String,
+}
+
 /// An engine, the row at its head, and the wait that holds it.
 type Waiting = (Engine, u32, u32);
 
 impl Standing<'_> {
     /// Text of the report. One line per engine: instruction, condition, current value, possible producers, hints.
-    pub fn report(&self) -> String {
+    pub fn report(&self, elsewhere: &Elsewhere) -> String {
         let (program, plan) = (self.program, &self.program.blocks[self.pc.block as usize]);
         let segment = &program.segments[(plan.first_segment + self.pc.segment) as usize];
         let mut out = format!("no engine can go on in block {}", plan.name);
@@ -61,7 +77,7 @@ impl Standing<'_> {
             waiting.push((Engine::All, join, *w));
         }
         for at in &waiting {
-            self.line(&mut out, *at);
+            self.line(&mut out, *at, elsewhere);
         }
         if let Some(circle) = self.circle(&waiting) {
             let _ = write!(out, "\n    circle: {circle}");
@@ -69,7 +85,40 @@ impl Standing<'_> {
         out
     }
 
-    fn line(&self, out: &mut String, (engine, row, wait): Waiting) {
+    /// Rows that wait, and for which event or semaphore.
+    pub fn waits(&self) -> Vec<(u32, SyncKind, u32)> {
+        let at = |wait: u32| (self.program.waits[wait as usize].kind, self.program.waits[wait as usize].id);
+        let heads = self.cursors.iter().zip(self.status).filter_map(|(c, s)| match s {
+            Status::Waiting(w) if c.next < c.end => Some((c.next, *w)),
+            _ => None,
+        });
+        let mut found: Vec<(u32, u32)> = heads.collect();
+        let plan = &self.program.blocks[self.pc.block as usize];
+        let join = self.program.segments[(plan.first_segment + self.pc.segment) as usize].join;
+        if let (true, Some(join), Some(Status::Waiting(w))) =
+            (self.cursors.iter().all(|c| c.next >= c.end), join, self.status.first())
+        {
+            found.push((join, *w));
+        }
+        found.into_iter().map(|(row, w)| (row, at(w).0, at(w).1)).collect()
+    }
+
+    /// What this core could do for a wait of another one of its rank.
+    pub fn help(&self, kind: SyncKind, id: u32, core: u32) -> Vec<Helper> {
+        let one = |(row, at): (u32, At)| Helper {
+            row,
+            to_come: at.is_to_come(),
+            head: match at {
+                At::Head => Some(row),
+                At::Behind(head) => Some(head),
+                _ => None,
+            },
+            text: self.names(&[(row, at)]),
+        };
+        for_core(self, kind, id, core).into_iter().map(one).collect()
+    }
+
+    fn line(&self, out: &mut String, (engine, row, wait): Waiting, elsewhere: &Elsewhere) {
         let i = &self.program.insts[row as usize];
         let w = &self.program.waits[wait as usize];
         let _ = write!(out, "\n    {engine}: {} ({}) waits for {}", i.name, i.opcode, self.condition(w));
@@ -77,12 +126,19 @@ impl Standing<'_> {
         let (coming, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, at)| at.is_to_come());
         let (ran, outside): (Vec<_>, Vec<_>) = rest.into_iter().partition(|(_, at)| *at == At::Ran);
         let here = if outside.is_empty() { "" } else { " in this block" };
-        match coming.as_slice() {
-            [] => {
+        let far = elsewhere.get(&(w.kind, w.id));
+        match (coming.as_slice(), far) {
+            ([], Some(far)) => {
+                let _ = write!(out, "; updated by {far}");
+            }
+            ([], None) => {
                 let _ = write!(out, "; no instruction still to come{here} updates it");
             }
-            list => {
+            (list, far) => {
                 let _ = write!(out, "; updated by {}", self.names(list));
+                if let Some(far) = far {
+                    let _ = write!(out, ", and by {far}");
+                }
             }
         }
         if coming.is_empty() && !outside.is_empty() {

@@ -59,15 +59,26 @@ pub fn lowering(s: &Standing, id: u32) -> Vec<(u32, At)> {
     rows.map(|r| (r, place(s, r))).filter(|(_, at)| !at.is_to_come()).collect()
 }
 
+/// Rows that could satisfy a wait of another core of the rank, and the row at the head of their queue where they come
+/// after one.
+pub fn for_core(s: &Standing, kind: SyncKind, id: u32, core: u32) -> Vec<(u32, At)> {
+    let raises = |r: &u32| raises_where(s, *r, kind, id, |target| target == Some(core) && core != s.core);
+    (0..s.program.insts.len() as u32).filter(raises).map(|r| (r, place(s, r))).collect()
+}
+
 /// Whether a row, or a DMABlock that it fires, helps to satisfy a wait on this core.
 pub fn raises(s: &Standing, row: u32, w: &Wait) -> bool {
-    let (program, core) = (s.program, s.core);
+    raises_where(s, row, w.kind, w.id, |target| target.is_none_or(|c| c == s.core))
+}
+
+fn raises_where(s: &Standing, row: u32, kind: SyncKind, id: u32, target: impl Fn(Option<u32>) -> bool) -> bool {
+    let program = s.program;
     let by = |payload: u32| {
         let sync = &s.syncs[payload as usize];
         program.updates_of(sync).iter().chain(program.seconds_of(sync)).any(|u| {
-            u.kind == w.kind
-                && u.id == w.id
-                && u.target_core.is_none_or(|c| c == core)
+            u.kind == kind
+                && u.id == id
+                && target(u.target_core)
                 && !matches!(u.mode, UpdateMode::SemSubImm | UpdateMode::SemDec)
         })
     };

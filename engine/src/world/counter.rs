@@ -91,6 +91,8 @@ pub struct ProgramCounter {
     pub started: bool,
     /// A loop that forgets the provenance of written memory began another trip in this tick.
     pub new_trip: bool,
+    /// What the other cores of the run had executed when the round began: all count against one limit.
+    pub elsewhere: u64,
     /// Trips and block changes, which count against the instruction limit.
     pub steps: u64,
 }

@@ -53,7 +53,7 @@ impl Limits {
     /// The limit that a run with these counters has reached.
     pub fn reached(&self, stats: &Stats, pc: &ProgramCounter) -> Option<Reached> {
         if let Some(max) = self.max_instructions
-            && stats.instructions.saturating_add(pc.steps) > max
+            && stats.instructions.saturating_add(pc.steps).saturating_add(pc.elsewhere) > max
         {
             return Some(Reached::Instructions(max));
         }

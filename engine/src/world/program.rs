@@ -393,6 +393,8 @@ pub struct LocationMeta {
     pub aliased: bool,
     /// Seen by every core.
     pub shared: bool,
+    /// Tensor of another core of the rank that the location is a window on.
+    pub window: Option<Box<(String, u32)>>,
 }
 
 /// Everything entities refer to.

@@ -53,6 +53,7 @@ pub fn declare(
                         pinned: loc.pinned,
                         aliased: !loc.alias.is_empty(),
                         shared: loc.addr_space.unwrap_or(set.addr_space) == AddressSpace::Shared,
+                        window: window(loc).map_err(|e| e.at(|p| p.tensor = Some(loc.name.clone())))?,
                     });
                     if scope.locations.insert(loc.name.clone(), index).is_some() {
                         return Err(duplicate("memory location", &loc.name));
@@ -169,4 +170,17 @@ fn last(named: &mut BTreeMap<u32, u32>, from: u32) -> u32 {
 
 fn duplicate(what: &str, name: &str) -> Error {
     Error::new(Code::J007, format!("the {what} {name} is declared twice")).received(name)
+}
+
+/// The tensor of another core that `remote_local_target` names.
+fn window(loc: &crate::ir::Location) -> Result<Option<Box<(String, u32)>>> {
+    let Some(target) = loc.extra.get("remote_local_target").filter(|t| !t.is_null()) else { return Ok(None) };
+    let named = match target.as_array().map(Vec::as_slice) {
+        Some([name, core]) => name.as_str().zip(core.as_u64().and_then(|c| u32::try_from(c).ok())),
+        _ => None,
+    };
+    let (name, core) = named.ok_or_else(|| {
+        Error::new(Code::J013, "remote_local_target is [NAME, CORE]").received(target).operand("remote_local_target")
+    })?;
+    Ok(Some(Box::new((name.to_string(), core))))
 }

@@ -43,12 +43,14 @@ fn the_report_and_the_errors_name_all_modules() {
     assert!(ran.exits(0).stdout.starts_with("m.core0, m.core1  8 instructions"), "{}", ran.stdout);
     assert_eq!(s.report("r.json")["program"], "m.core0, m.core1");
     // One core alone lacks its partner.
-    s.birsim(&["run", "m.core0", "--input", "x=x.npy"]).exits(4).says("BIR-U002", "the sending rank");
+    s.birsim(&["run", "m.core0", "--input", "x=x.npy"])
+        .exits(4)
+        .says("BIR-U002", "recv_from_rank names a rank that is not part");
     // A fault names the core it is of: core 1 reads rows that the tensor has not.
     let mut broken = s.report("m.core1");
     broken["functions"][0]["blocks"][0]["instructions"][0]["ins"][0]["offset"] = 1_000_000.into();
     s.write("m.core1", serde_json::to_vec(&broken).unwrap());
-    s.birsim(&both).exits(3).says("BIR-S001", "file core 1");
+    s.birsim(&both).exits(3).says("BIR-S001", ", core 1");
 }
 
 #[test]

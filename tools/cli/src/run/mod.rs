@@ -329,7 +329,7 @@ fn bind(sim: &mut Cores, modules: &[Module], decls: &[Decl], plan: &Plan, record
         match origin {
             Some(origin) => {
                 let bytes = origin.load(decl)?;
-                sim.bind_rank(decl.rank.unwrap_or(0), &decl.name, &bytes)?;
+                sim.give_rank(decl.rank.unwrap_or(0), &decl.name, bytes)?;
                 record.inputs.push((decl.label(), tensors::origin_text(origin)));
             }
             None if used.needs(decl) => {
