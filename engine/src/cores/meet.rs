@@ -371,6 +371,7 @@ impl Floor {
         };
         let all: Vec<Vec<(u32, Result<Contribution>)>> = match ready.is_empty() {
             true => Vec::new(),
+            false if cores.len() == 1 => cores.iter_mut().zip(&rows).map(read).collect(),
             false => cores.par_iter_mut().zip(&rows).map(read).collect(),
         };
         let mut out = HashMap::new();

@@ -138,8 +138,9 @@ impl Cores {
     /// Counters and remarks of every core so far: also after a fault.
     pub fn summaries(&mut self) -> Vec<RunSummary> {
         let mut all: Vec<RunSummary> = self.cores.iter().map(|c| c.summary(std::time::Duration::ZERO)).collect();
-        if let Some(last) = all.last_mut() {
-            last.diagnostics.extend(self.standing_remarks());
+        for rank in 0..self.ranks() {
+            let range = self.of_rank(rank);
+            all[range.start].diagnostics.extend(self.standing_remarks(range));
         }
         all
     }

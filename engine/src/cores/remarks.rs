@@ -3,17 +3,19 @@
 use super::Cores;
 use crate::ir::TensorKind;
 use crate::world::{Diagnostic, LocationMeta, Program, Remark, Writer};
+use std::ops::Range;
 
 impl Cores {
-    /// Remarks on the tensors of the entry functions. Cores may write what another declares, so all of them are looked
+    /// Remarks on the tensors of the entry functions of a rank. Cores may write what another declares, so all of them are looked
     /// at. A run that broke off is not expected to have written anything.
-    pub(super) fn standing_remarks(&self) -> Vec<Diagnostic> {
+    pub(super) fn standing_remarks(&self, rank: Range<usize>) -> Vec<Diagnostic> {
         let mut out = Vec::new();
         if !self.cores.iter().all(|c| c.is_finished()) {
             return out;
         }
         let mut seen = hashbrown::HashSet::new();
-        for (id, core) in self.cores.iter().enumerate() {
+        for id in rank.clone() {
+            let core = &self.cores[id];
             let program = core.world.resource::<Program>();
             for (index, meta) in program.locations.iter().enumerate() {
                 if program.sets[meta.set as usize].function != 0 || !seen.insert(&meta.name) {
@@ -21,7 +23,7 @@ impl Cores {
                 }
                 let writer = match core.state(index) {
                     s if s.written => Some((id, s.first_writer)),
-                    _ => self.written_elsewhere(id, &meta.name),
+                    _ => self.written_elsewhere(rank.clone(), id, &meta.name),
                 };
                 out.extend(self.remark_on(meta, writer));
             }
@@ -29,9 +31,9 @@ impl Cores {
         out
     }
 
-    /// Core and row of the first write by another core than `but`.
-    fn written_elsewhere(&self, but: usize, name: &str) -> Option<(usize, Writer)> {
-        let others = self.cores.iter().enumerate().filter(|(id, _)| *id != but);
+    /// Core and row of the first write by another core of the rank than `but`.
+    fn written_elsewhere(&self, rank: Range<usize>, but: usize, name: &str) -> Option<(usize, Writer)> {
+        let others = rank.filter(|id| *id != but).map(|id| (id, &self.cores[id]));
         others
             .filter_map(|(id, core)| Some((id, core.state(core.find(name)?))))
             .find(|(_, s)| s.written)

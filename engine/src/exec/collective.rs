@@ -53,6 +53,18 @@ fn stand_in(cx: &mut Cx, op: AluOp, n: u32) -> Result<()> {
     Ok(())
 }
 
+/// The elements of an operand, in order. A pattern can name an element many times, so they may be more than all memory.
+pub(crate) fn dense_bytes(src: &Src) -> Result<Vec<u8>> {
+    let size = src.len() * src.dtype().size();
+    let mut out = Vec::new();
+    out.try_reserve_exact(size).map_err(|_| {
+        Error::new(Code::S009, "what a core sends needs more memory than there is").received(format!("{size} bytes"))
+    })?;
+    out.resize(size, 0);
+    src.copy_dense(&mut out);
+    Ok(out)
+}
+
 /// Opens output `k` for writing.
 fn write(cx: &mut Cx, k: usize, f: impl FnOnce(&mut Dst, &birsim_kernels::Profile) -> Result<()>) -> Result<()> {
     let mut io = cx.open(&[Want::Out(k)])?;
@@ -190,7 +202,7 @@ pub fn send(cx: &mut Cx, own: &params::CollectiveSend) -> Result<()> {
             .received(format!("{} bytes", queued.saturating_add(size))));
     }
     limits.take(size as u64)?;
-    let message = Message { extent: Extent::of(src.pattern()), bytes: src.to_dense() };
+    let message = Message { extent: Extent::of(src.pattern())?, bytes: dense_bytes(&src)? };
     drop(io);
     cx.m.post.send(to, Parcel::Message(Box::new(message)));
     Ok(())

@@ -56,13 +56,13 @@ pub(crate) fn meeting(In(row): In<u32>, mut machine: MachineParam) -> Result<Mee
 pub(crate) fn contribution(In(row): In<u32>, mut machine: MachineParam) -> Result<Contribution> {
     ask(&mut machine, row, |cx| {
         let extent = |cx: &Cx, k: usize, role: &str, n: usize| match cx.location_and_pattern(k)? {
-            Some((_, pattern)) => Ok(Extent::of(pattern)),
+            Some((_, pattern)) => Extent::of(pattern),
             None => Err(Error::new(Code::J009, "a collective moves tensors").operand(format!("{role}[{n}]"))),
         };
         let mut out = Contribution::default();
         for k in 0..cx.n_ins() {
             out.ins.push(extent(cx, k, "ins", k)?);
-            out.inputs.push(cx.open(&[Want::In(k)])?.ins.src(k)?.to_dense());
+            out.inputs.push(exec::collective::dense_bytes(&cx.open(&[Want::In(k)])?.ins.src(k)?)?);
         }
         for k in 0..cx.n_outs() {
             out.outs.push(extent(cx, cx.n_ins() + k, "outs", k)?);

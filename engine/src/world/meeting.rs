@@ -4,7 +4,7 @@ use super::Message;
 use crate::ir::{CollectiveDimension, CollectiveKind, Opcode, Trait};
 use birsim_kernels::access::Pattern;
 use birsim_kernels::alu::AluOp;
-use birsim_kernels::{Dtype, Result};
+use birsim_kernels::{Code, Dtype, Error, Result};
 use std::sync::Arc;
 
 /// A meeting as one of its members sees it. Cores are numbers of the run, unless they are called names.
@@ -120,8 +120,14 @@ pub struct Extent {
 
 impl Extent {
     /// Of a pattern.
-    pub fn of(p: &Pattern) -> Extent {
-        Extent { dtype: p.dtype(), lanes: p.lanes() as u32, lane_len: p.lane_len() as u32 }
+    pub fn of(p: &Pattern) -> Result<Extent> {
+        let narrow = |n: usize| {
+            u32::try_from(n).map_err(|_| {
+                Error::new(Code::S009, "an operand of a collective has more than 2^32 elements per partition")
+                    .received(n)
+            })
+        };
+        Ok(Extent { dtype: p.dtype(), lanes: narrow(p.lanes())?, lane_len: narrow(p.lane_len())? })
     }
 
     /// Elements in all.
