@@ -5,8 +5,8 @@
 
 use birsim_benches::programs::{cell, module, step, tensor};
 use birsim_engine::ir::{
-    AddressSpace, ApPair, CollectiveKind, Engine, Extra, Instruction, MemoryType, Module, Opcode, Operand, PhysicalAp,
-    Storage, TensorKind, Value,
+    AddressSpace, ApPair, CollectiveKind, Engine, Extra, Instruction, MemoryType, Module, Name, Opcode, Operand,
+    PhysicalAp, Storage, TensorKind, Value,
 };
 use birsim_engine::{Cores, Error, MemMode, Simulator};
 use birsim_kernels::Dtype;
@@ -141,9 +141,9 @@ fn rows(name: &str, offset: i64, rows: i64, cols: i64, pitch: i64) -> Operand {
     Operand::Physical(PhysicalAp {
         dtype: Dtype::Float32,
         memref: name.into(),
-        memsetref: String::new(),
+        memsetref: Name::default(),
         offset,
-        ap: vec![ApPair { step: pitch, num: rows }, ApPair { step: 1, num: cols }],
+        ap: vec![ApPair { step: pitch, num: rows }, ApPair { step: 1, num: cols }].into(),
         dynamic: None,
         extra: Extra::new(),
     })

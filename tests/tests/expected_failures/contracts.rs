@@ -96,14 +96,6 @@ pub(super) fn contracts(rows: &mut Vec<Row>) {
     add("no peer to send to", "CollectiveSend", "DMA", json!([all(&X)]), json!([]), json!({"peer_id": 3}));
     add("no partner core", "GPSIMDSB2SB", "Pool", json!([all(&S)]), json!([all(&R)]), json!({}));
     add(
-        "gather of ranks",
-        "CollectiveCompute",
-        "Pool",
-        json!([all(&X)]),
-        json!([all(&O)]),
-        json!({"kind": "AllGather", "replica_groups": [[0, 1]]}),
-    );
-    add(
         "rank in no group",
         "GetCurProcessingRankID",
         "ALL",
