@@ -7,14 +7,15 @@ use birsim_kernels::access::{Dst, Src};
 use birsim_kernels::{Dtype, Profile, collective as kernel};
 use std::sync::Arc;
 
-/// A field in which two members differ: its key and both values.
+/// A field in which two members differ: its key, what differs, and both values.
 pub(super) struct Difference {
     pub key: String,
+    pub what: String,
     pub values: [String; 2],
 }
 
 fn differ<T: PartialEq>(key: &str, a: &T, b: &T, text: impl Fn(&T) -> String) -> Option<Difference> {
-    (a != b).then(|| Difference { key: key.into(), values: [text(a), text(b)] })
+    (a != b).then(|| Difference { key: key.into(), what: key.into(), values: [text(a), text(b)] })
 }
 
 /// The first field in which two members of a group differ.
@@ -33,9 +34,14 @@ pub(super) fn of_tensors(kind: CollectiveKind, a: &Contribution, b: &Contributio
     counts.or_else(|| {
         a.ins.iter().zip(&b.ins).enumerate().find_map(|(k, (x, y))| {
             let any_size = kind == CollectiveKind::AllToAllV;
-            let same = x.dtype == y.dtype && (x.len() == y.len() || any_size);
+            let what = match x.dtype == y.dtype {
+                true if x.len() == y.len() || any_size => return None,
+                true => "the number of elements",
+                false => "the element type",
+            };
             let text = |e: &Extent| format!("{} elements of {}", e.len(), e.dtype);
-            (!same).then(|| Difference { key: format!("ins[{k}]"), values: [text(x), text(y)] })
+            let key = format!("ins[{k}]");
+            Some(Difference { what: format!("{what} of {key}"), key, values: [text(x), text(y)] })
         })
     })
 }

@@ -230,7 +230,10 @@ impl Floor {
             if self.waiting[id].contains_key(&s.row) {
                 continue;
             }
-            let meeting = core.meeting(s.row)?;
+            let meeting = match core.meeting(s.row) {
+                Ok(meeting) => meeting,
+                Err(e) => return Err(placed(core, e)),
+            };
             let own = lines(id as u32, &meeting);
             let mut of = |rows: &[u32]| -> Vec<Line> {
                 // A row that cannot be evaluated yet stands in no queue.
@@ -518,7 +521,7 @@ fn disagree(cores: &[Core], what: &str, d: &Difference, sides: [Side; 2]) -> Err
         let core = &cores[sides[k].0 as usize];
         format!("{} at {} on {}", d.values[k], core.row_text(sides[k].1), core.seat().name())
     };
-    let e = Error::new(Code::S008, format!("the members of {what} disagree on {}", d.key))
+    let e = Error::new(Code::S008, format!("the members of {what} disagree on {}", d.what))
         .received(format!("{}; {}", text(0), text(1)))
         .operand(&d.key);
     at(cores, e, sides[1])

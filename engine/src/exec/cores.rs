@@ -156,7 +156,13 @@ fn exchange(cx: &Cx, keys: &params::CollectiveCompute) -> Result<Meeting> {
         Ok((core, name))
     };
     let (from, to) = (one(from, "recv_from_rank")?, one(to, "send_to_rank")?);
-    Ok(Meeting::Exchange { to: to.0, from: from.0, pipe: i64::from(keys.pipe_id), names: [to.1, from.1] })
+    Ok(Meeting::Exchange {
+        to: to.0,
+        from: from.0,
+        pipe: i64::from(keys.pipe_id),
+        names: [to.1, from.1],
+        local: local || !seat.apart,
+    })
 }
 
 /// Lists of ranks as the module has them; validation has seen to it that they are 32-bit numbers.

@@ -31,6 +31,8 @@ pub enum Meeting {
         pipe: i64,
         /// How the program names the two.
         names: [u32; 2],
+        /// The names are cores, not ranks that are counted apart.
+        local: bool,
     },
     /// GPSIMDSB2SB with the partner core.
     Swap {
@@ -89,8 +91,9 @@ impl Meeting {
             Meeting::None(_) => "nobody".into(),
             Meeting::Barrier { id, names, .. } if names.is_empty() => format!("barrier {id} of all cores"),
             Meeting::Barrier { id, names, .. } => format!("barrier {id} of cores {names:?}"),
-            Meeting::Exchange { pipe, names: [to, from], .. } => {
-                format!("an exchange on pipe {pipe}: sends to core {to}, receives from core {from}")
+            Meeting::Exchange { pipe, names: [to, from], local, .. } => {
+                let what = if *local { "core" } else { "rank" };
+                format!("an exchange on pipe {pipe}: sends to {what} {to}, receives from {what} {from}")
             }
             Meeting::Swap { name, .. } => format!("an exchange with the partner core {name}"),
             Meeting::Message { name, .. } => format!("a message of rank {name}"),

@@ -53,7 +53,11 @@ impl Seat {
 
     /// The core as messages name it.
     pub fn name(&self) -> String {
-        if self.apart { format!("rank {} core {}", self.rank, self.core) } else { format!("core {}", self.core) }
+        match (self.apart, self.cores) {
+            (false, _) => format!("core {}", self.core),
+            (true, 1) => format!("rank {}", self.rank),
+            (true, _) => format!("rank {} core {}", self.rank, self.core),
+        }
     }
 
     /// Rank, when ranks and cores are counted apart.
