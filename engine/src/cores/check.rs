@@ -5,6 +5,7 @@ use crate::ir::{Block, CollectiveKind, Expr, Instruction, Module, Opcode, Value}
 use crate::sim::Builder;
 use crate::world::Seat;
 use crate::{Class, Code, Error};
+use hashbrown::HashSet;
 
 /// All findings, in the order of the modules. `full` adds what a run only finds when it comes to the instruction: ranks that
 /// are not in the run.
@@ -13,7 +14,7 @@ pub(super) fn all(builder: &Builder, modules: &[Module], full: bool) -> Vec<Erro
         Ok(seats) => seats,
         Err(e) => return vec![e],
     };
-    let mut out = Vec::new();
+    let (mut out, mut told) = (Vec::new(), HashSet::new());
     for (seat, module) in seats {
         let mut found = Vec::new();
         let module = &modules[module];
@@ -35,11 +36,18 @@ pub(super) fn all(builder: &Builder, modules: &[Module], full: bool) -> Vec<Erro
                 }
             });
         }
-        out.extend(found);
+        // One module on many ranks is wrong once.
+        out.extend(found.into_iter().filter(|e| told.insert(told_as(e))));
     }
     // What is malformed goes before what is not modelled.
     out.sort_by_key(|e| e.class() == Class::Unsupported);
     out
+}
+
+/// What is said, wherever in the run it is said.
+fn told_as(e: &Error) -> String {
+    let p = e.place();
+    format!("{} {:?} {:?} {:?} {:?} {:?}", e.what(), e.received_value(), p.function, p.block, p.instruction, p.operand)
 }
 
 fn walk<'m>(blocks: &'m [Block], f: &mut impl FnMut(&'m Block, &'m Instruction)) {
