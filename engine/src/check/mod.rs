@@ -48,7 +48,7 @@ pub struct Scene<'a, 'w> {
     /// The machine.
     pub m: &'a Machine<'w>,
     /// Instruction that runs.
-    pub payload: u32,
+    pub row: u32,
     /// Its effects.
     pub effects: &'a [Effect],
     /// It may read memory that nothing wrote.
@@ -61,7 +61,7 @@ impl Scene<'_, '_> {
     }
 
     fn name(&self) -> Cow<'_, str> {
-        self.m.program.name_of(&self.m.program.insts[self.payload as usize])
+        self.m.program.name_of(&self.m.program.insts[self.row as usize])
     }
 }
 
@@ -70,7 +70,7 @@ pub struct Finding {
     /// Text.
     pub message: String,
     /// Instruction, when there is one.
-    pub payload: Option<u32>,
+    pub row: Option<u32>,
     /// Tensor, when there is one.
     pub tensor: Option<String>,
 }
@@ -78,7 +78,7 @@ pub struct Finding {
 impl Finding {
     /// The finding as a remark. Only findings have the class `fault`, so the end of the run can count them.
     fn remark(self, code: Remark) -> Diagnostic {
-        Diagnostic::new(Severity::Fault, code, self.message).at(self.payload).of(self.tensor)
+        Diagnostic::new(Severity::Fault, code, self.message).at(self.row).of(self.tensor)
     }
 }
 
@@ -138,7 +138,7 @@ impl Hooks {
 
     fn look(&mut self, cx: &mut Cx, list: &[Effect], after: bool) {
         let may_read_uninit = cx.may_read_uninit();
-        let scene = Scene { m: cx.m, payload: cx.payload, effects: list, may_read_uninit };
+        let scene = Scene { m: cx.m, row: cx.row, effects: list, may_read_uninit };
         for c in &mut self.checkers {
             let before = self.found.len();
             let list = &mut self.found;

@@ -42,7 +42,7 @@ fn finding(s: &Scene, e: &Effect, at: usize, value: f32, verb: &str) -> Finding 
     let place = span(&s.m.places[e.location as usize], at, at + size);
     Finding {
         message: format!("{} {verb} {value} in {}: {place}", s.name(), meta.name),
-        payload: Some(s.payload),
+        row: Some(s.row),
         tensor: Some(meta.name.to_string()),
     }
 }
@@ -149,7 +149,7 @@ impl Checker for Nan {
         if self.done {
             return;
         }
-        let opcode = s.m.program.insts[s.payload as usize].opcode;
+        let opcode = s.m.program.insts[s.row as usize].opcode;
         for e in s.effects.iter().filter(|e| e.writes() && e.exact) {
             let Some((at, value)) = find(s, e, |v| !v.is_finite()) else { continue };
             if self.inputs.is_empty() {

@@ -37,7 +37,7 @@ impl Checker for Pinned {
                     if *pinned == e.location { String::new() } else { format!(" through {}", s.meta(e).name) };
                 found.push(Finding {
                     message: format!("{} writes to the pinned {name}{through}: {}", s.name(), span(place, lo, hi)),
-                    payload: Some(s.payload),
+                    row: Some(s.row),
                     tensor: Some(name.to_string()),
                 });
             }

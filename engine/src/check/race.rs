@@ -172,9 +172,9 @@ impl Race {
         }
         let uses = self.scalars.entry(what).or_default();
         let hit = uses.conflict(how, clock, thread);
-        uses.note(how, Touch { thread, tick: clock.of(thread), payload: row });
+        uses.note(how, Touch { thread, tick: clock.of(thread), row });
         let Some((other, touch)) = hit else { return };
-        if self.told.len() >= FINDINGS || !self.told.insert((row, touch.payload)) {
+        if self.told.len() >= FINDINGS || !self.told.insert((row, touch.row)) {
             return;
         }
         let name = match what {
@@ -190,10 +190,10 @@ impl Race {
                 "{} {} {name}, which {} {}, and nothing orders the two",
                 who(program, thread, row),
                 how.verb(),
-                who(program, touch.thread, touch.payload),
+                who(program, touch.thread, touch.row),
                 other.verb(),
             ),
-            payload: Some(row),
+            row: Some(row),
             tensor: None,
         });
     }
@@ -290,7 +290,7 @@ impl Race {
 
     fn look(&mut self, s: &Scene, e: &Effect, thread: usize, clock: &Clock, found: &mut Vec<Finding>) {
         let map = self.arenas.entry(e.arena).or_default();
-        let touch = Touch { thread, tick: clock.of(thread), payload: s.payload };
+        let touch = Touch { thread, tick: clock.of(thread), row: s.row };
         let mut hit = None;
         e.runs(|lo, hi| {
             // An access through indices may leave any element untouched, so only an exact access conflicts with it.
@@ -299,7 +299,7 @@ impl Race {
         });
         e.runs(|lo, hi| map.note(lo, hi, e.writes(), e.reads(), e.exact, touch));
         let Some((c, lo, hi)) = hit else { return };
-        if self.told.len() >= FINDINGS || !self.told.insert((s.payload, c.payload)) {
+        if self.told.len() >= FINDINGS || !self.told.insert((s.row, c.row)) {
             return;
         }
         let program = s.m.program;
@@ -309,13 +309,13 @@ impl Race {
         found.push(Finding {
             message: format!(
                 "{} {} {} ({part}), which {} {}, and nothing orders the two",
-                who(program, thread, s.payload),
+                who(program, thread, s.row),
                 verb(e.writes()),
                 meta.name,
-                who(program, c.thread, c.payload),
+                who(program, c.thread, c.row),
                 verb(c.writes),
             ),
-            payload: Some(s.payload),
+            row: Some(s.row),
             tensor: Some(meta.name.to_string()),
         });
     }
@@ -327,7 +327,7 @@ impl Checker for Race {
     }
 
     fn before(&mut self, s: &Scene, found: &mut Vec<Finding>) {
-        let (thread, clock) = self.enter(s.m, s.payload);
+        let (thread, clock) = self.enter(s.m, s.row);
         for e in s.effects {
             self.look(s, e, thread, &clock, found);
             if s.m.written[e.arena as usize].0.is_some() {
@@ -335,7 +335,7 @@ impl Checker for Race {
             }
         }
         found.append(&mut self.later);
-        if matches!(s.m.program.insts[s.payload as usize].control, Control::Trigger { .. }) {
+        if matches!(s.m.program.insts[s.row as usize].control, Control::Trigger { .. }) {
             // Descriptors start after their trigger, which does not wait for them.
             self.clocks[QUEUE].join(&clock);
         }
@@ -343,16 +343,16 @@ impl Checker for Race {
 
     fn after(&mut self, s: &Scene, found: &mut Vec<Finding>) {
         let program = s.m.program;
-        let inst = &program.insts[s.payload as usize];
-        let thread = match part(program, s.payload) {
+        let inst = &program.insts[s.row as usize];
+        let thread = match part(program, s.row) {
             Part::Thread(t) => t,
             _ => ALL,
         };
         if inst.opcode == Opcode::CollectiveSend {
             self.messages.push(self.clocks[thread].clone());
         }
-        self.leave(program, s.m.syncs, s.payload, thread);
-        self.control(program, s.payload, thread);
+        self.leave(program, s.m.syncs, s.row, thread);
+        self.control(program, s.row, thread);
         if let Control::Trigger { trigger, blocks } = &inst.control
             && let Some(fired) = s.m.fires.get(*trigger as usize).map(|f| f.0).filter(|n| *n > 0)
             && !blocks.is_empty()

@@ -43,7 +43,7 @@ impl Uninit {
                 meta.ty,
                 span(place, lo, hi)
             ),
-            payload: Some(s.payload),
+            row: Some(s.row),
             tensor: Some(meta.name.to_string()),
         });
     }
@@ -107,8 +107,8 @@ impl Checker for Uninit {
         }
         for e in s.effects.iter().filter(|e| e.writes()) {
             let list = self.writers.entry(e.location).or_default();
-            if list.len() < WRITERS && !list.contains(&s.payload) {
-                list.push(s.payload);
+            if list.len() < WRITERS && !list.contains(&s.row) {
+                list.push(s.row);
             }
         }
     }

@@ -21,7 +21,7 @@ struct Marks {
 }
 
 struct Writer {
-    payload: u32,
+    row: u32,
     pattern: Pattern,
     exact: bool,
 }
@@ -54,8 +54,8 @@ impl Checker for WriteOnly {
                     marks.written.set(&e.pattern, true);
                 }
                 let list = self.writers.entry(e.location).or_default();
-                if list.len() < WRITERS && !list.iter().any(|w| w.payload == s.payload && w.pattern == e.pattern) {
-                    list.push(Writer { payload: s.payload, pattern: e.pattern.clone(), exact: e.exact });
+                if list.len() < WRITERS && !list.iter().any(|w| w.row == s.row && w.pattern == e.pattern) {
+                    list.push(Writer { row: s.row, pattern: e.pattern.clone(), exact: e.exact });
                 }
             }
         }
@@ -73,7 +73,7 @@ impl Checker for WriteOnly {
             let writers = &self.writers[&loc];
             let unread = place.0.runs().find_map(|(lo, hi)| first(marks, lo, hi));
             let any_read = place.0.runs().any(|(lo, hi)| marks.read.uniform(lo, hi) != Some(false));
-            let by = |w: &Writer| program.insts[w.payload as usize].name.to_string();
+            let by = |w: &Writer| program.insts[w.row as usize].name.to_string();
             let (message, writer) = match (any_read, unread) {
                 (false, _) => (format!("{} is written, first by {}, and never read", meta.name, by(&writers[0])), 0),
                 (true, Some((lo, hi))) => {
@@ -95,7 +95,7 @@ impl Checker for WriteOnly {
             };
             self.reported.insert(loc);
             let tensor = meta.name.to_string();
-            found.push(Finding { message, payload: Some(writers[writer].payload), tensor: Some(tensor) });
+            found.push(Finding { message, row: Some(writers[writer].row), tensor: Some(tensor) });
         }
     }
 }

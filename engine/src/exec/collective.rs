@@ -28,7 +28,7 @@ const MAX_IN_FLIGHT: usize = 1 << 30;
 
 /// CollectiveCompute (48).
 pub fn compute(cx: &mut Cx, own: &params::CollectiveCompute) -> Result<()> {
-    match cx.m.mail.take(cx.payload)? {
+    match cx.m.mail.take(cx.row)? {
         Received::Alone(Alone::Outside) | Received::Passed => Ok(()),
         Received::Alone(Alone::StandIn(n)) => stand_in(cx, own.op, n),
         Received::Inputs(sent) => exchange(cx, &sent),
@@ -49,7 +49,7 @@ fn stand_in(cx: &mut Cx, op: AluOp, n: u32) -> Result<()> {
         }
     }
     let message = format!("the other {} ranks are taken to hold the same data as this one", n - 1);
-    cx.m.findings.note(Diagnostic::note(Remark::CollectiveAlone, message).at(cx.payload));
+    cx.m.findings.note(Diagnostic::note(Remark::CollectiveAlone, message).at(cx.row));
     Ok(())
 }
 
@@ -210,7 +210,7 @@ pub fn send(cx: &mut Cx, own: &params::CollectiveSend) -> Result<()> {
 
 /// CollectiveRecv (50): the k-th receive from a peer takes the k-th message that peer sent.
 pub fn receive(cx: &mut Cx, _: &params::CollectiveRecv) -> Result<()> {
-    let Received::Message(message) = cx.m.mail.take(cx.payload)? else {
+    let Received::Message(message) = cx.m.mail.take(cx.row)? else {
         return Err(Error::new(Code::B001, "a receive got no message"));
     };
     let dense = message.extent.dense()?;
@@ -219,7 +219,7 @@ pub fn receive(cx: &mut Cx, _: &params::CollectiveRecv) -> Result<()> {
 
 /// GPSIMDSB2SB (33): exchanges with the partner core of a rank of two.
 pub fn partner_exchange(cx: &mut Cx) -> Result<()> {
-    match cx.m.mail.take(cx.payload)? {
+    match cx.m.mail.take(cx.row)? {
         Received::Inputs(sent) => exchange(cx, &sent),
         _ => Err(Error::new(Code::B001, "an exchange received nothing")),
     }

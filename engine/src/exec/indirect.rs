@@ -210,7 +210,7 @@ pub fn dynamic_copy(cx: &mut Cx, op: MemoryReductionOp, oob_is_err: bool) -> Res
     };
     if skipped > 0 {
         let message = format!("{skipped} out-of-bounds elements or rows were skipped (oob_is_err is false)");
-        cx.m.findings.note(Diagnostic::note(Remark::OutOfBoundsSkipped, message).at(cx.payload));
+        cx.m.findings.note(Diagnostic::note(Remark::OutOfBoundsSkipped, message).at(cx.row));
     }
     Ok(Some(()))
 }

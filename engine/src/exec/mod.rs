@@ -48,8 +48,8 @@ pub type Execute = fn(&mut Cx<'_, '_>) -> Result<()>;
 pub struct Cx<'m, 'w> {
     /// The machine.
     pub m: &'m mut Machine<'w>,
-    /// Payload of the instruction.
-    pub payload: u32,
+    /// Row of the instruction.
+    pub row: u32,
     /// The instruction.
     pub inst: &'w Inst,
     overlaps: Overlaps,
@@ -57,9 +57,9 @@ pub struct Cx<'m, 'w> {
 
 impl<'m, 'w> Cx<'m, 'w> {
     /// Prepares an instruction: dynamic operands are resolved, staging is decided.
-    pub fn new(m: &'m mut Machine<'w>, payload: u32) -> Result<Self> {
-        let inst = &m.program.insts[payload as usize];
-        let mut this = Cx { m, payload, inst, overlaps: inst.overlaps };
+    pub fn new(m: &'m mut Machine<'w>, row: u32) -> Result<Self> {
+        let inst = &m.program.insts[row as usize];
+        let mut this = Cx { m, row, inst, overlaps: inst.overlaps };
         if !inst.all_static {
             this.overlaps = resolve::dynamic_operands(&mut this)?;
         }

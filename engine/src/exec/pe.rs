@@ -171,7 +171,7 @@ fn note_fresh(cx: &mut Cx, lo: usize, hi: usize) -> Result<()> {
         at + (hi - lo) as u64
     );
     let tensor = meta.name.to_string();
-    cx.m.findings.note(Diagnostic::note(Remark::AccumulateUnwritten, message).at(cx.payload).of(tensor));
+    cx.m.findings.note(Diagnostic::note(Remark::AccumulateUnwritten, message).at(cx.row).of(tensor));
     Ok(())
 }
 

@@ -30,7 +30,7 @@ pub fn device_print(cx: &mut Cx, own: &params::DevicePrint) -> Result<()> {
     let most = if print_all { MAX_TEXT_WHOLE } else { MAX_TEXT };
     if used >= most {
         let message = format!("DevicePrint text beyond {} MiB is left out", most >> 20);
-        cx.m.findings.note(Diagnostic::warning(Remark::PrintCut, message).at(cx.payload));
+        cx.m.findings.note(Diagnostic::warning(Remark::PrintCut, message).at(cx.row));
         return Ok(());
     }
     let mut text = String::new();

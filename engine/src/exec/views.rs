@@ -452,7 +452,7 @@ impl Cx<'_, '_> {
         let Some(Tensor { loc, arena, pattern: kept }) = self.tensor(at).map_err(named)? else {
             return Err(missing(self.inst.opcode, "outs", k));
         };
-        let row = Writer::Row(self.payload);
+        let row = Writer::Row(self.row);
         let rehearses = self.rehearses();
         let m = &mut *self.m;
         let pattern = find(m.program, m.scratch, kept)?;
@@ -479,7 +479,7 @@ impl Cx<'_, '_> {
         let place = self.m.places[loc as usize].0.clone();
         let (lo, _) = place.extent();
         self.present(&place)?;
-        note_write(&mut self.m.states[loc as usize], Writer::Row(self.payload));
+        note_write(&mut self.m.states[loc as usize], Writer::Row(self.row));
         let whole = place.whole(self.pattern(kept)?.dtype())?;
         self.m.scratch.stage.buffer(at, 0, &self.m.settings.limits)?.whole = Some(whole);
         let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;

@@ -73,8 +73,8 @@ pub fn raises(s: &Standing, row: u32, w: &Wait) -> bool {
 
 fn raises_where(s: &Standing, row: u32, kind: SyncKind, id: u32, target: impl Fn(Option<u32>) -> bool) -> bool {
     let program = s.program;
-    let by = |payload: u32| {
-        let sync = &s.syncs[payload as usize];
+    let by = |row: u32| {
+        let sync = &s.syncs[row as usize];
         program.updates_of(sync).iter().chain(program.seconds_of(sync)).any(|u| {
             u.kind == kind
                 && u.id == id

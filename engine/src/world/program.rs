@@ -168,7 +168,7 @@ impl Forms {
     }
 }
 
-/// Payload of one instruction.
+/// A row of the program: one instruction.
 #[derive(Debug)]
 pub struct Inst {
     /// InstructionType.
@@ -268,10 +268,10 @@ pub enum Control {
     Trigger {
         /// Trigger entity index.
         trigger: u32,
-        /// DMABlocks in firing order: payloads of the DMABlock instructions.
+        /// DMABlocks in firing order: rows of the DMABlock instructions.
         blocks: Box<[u32]>,
     },
-    /// A DMABlock: payloads of its descriptors.
+    /// A DMABlock: rows of its descriptors.
     Descriptors(Box<[u32]>),
     /// SwitchQueueInstance / ResetQueueInstance.
     Rewind {
@@ -476,8 +476,8 @@ impl Program {
     }
 
     /// Completes an error with the place of an instruction.
-    pub fn locate(&self, e: Error, payload: u32) -> Error {
-        let Some(i) = self.insts.get(payload as usize) else { return e };
+    pub fn locate(&self, e: Error, row: u32) -> Error {
+        let Some(i) = self.insts.get(row as usize) else { return e };
         let e = if e.code() == Code::S014 { self.name_tables(e, i) } else { e };
         let block = self.blocks.get(i.block as usize);
         e.at(|p| {

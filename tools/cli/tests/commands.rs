@@ -307,3 +307,36 @@ fn a_reader_that_goes_away_is_no_panic() {
     assert_eq!(String::from_utf8(out.stdout).unwrap(), "[\n");
     assert_eq!(String::from_utf8(out.stderr).unwrap(), "");
 }
+
+#[test]
+fn d64_rules_of_the_devices_are_notes_and_with_strict_all_of_them_faults() {
+    let s = Sandbox::new();
+    let wait = |id: u32| format!(r#"{{"id": {id}, "wait_value": 0}}"#);
+    let waits = (0..3).map(wait).collect::<Vec<_>>().join(", ");
+    let nop = |name: &str| {
+        format!(
+            r#"{{"name": "{name}", "opcode": "NoOp", "engine": "SP", "ins": [], "outs": [],
+                "sync_info": {{"on_wait": [{waits}], "on_update": []}}}}"#
+        )
+    };
+    let module = format!(
+        r#"{{"version": 2, "arch": "gen3", "attributes": {{}}, "functions": [{{"name": "main", "attributes": {{}},
+            "allocations": [], "blocks": [{{"name": "B", "instructions": [{}, {}]}}]}}]}}"#,
+        nop("a"),
+        nop("b")
+    );
+    s.write("m.json", module);
+    let ran = s.birsim(&["validate", "m.json"]);
+    ran.exits(0);
+    assert!(
+        ran.stdout.contains("note: sync-limit: an instruction has at most 2 waits: 3; 2 places in all"),
+        "{}",
+        ran.stdout
+    );
+    for command in ["validate", "run"] {
+        let ran = s.birsim(&[command, "m.json", "--strict"]);
+        ran.exits(3);
+        assert_eq!(ran.stderr.matches("error: BIR-S023").count(), 2, "{}", ran.stderr);
+    }
+    s.birsim(&["run", "m.json"]).exits(0);
+}

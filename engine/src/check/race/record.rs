@@ -11,7 +11,7 @@ const PIECES: usize = 1 << 17;
 pub(super) struct Touch {
     pub(super) thread: usize,
     pub(super) tick: u64,
-    pub(super) payload: u32,
+    pub(super) row: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ struct Piece {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conflict {
     pub(super) thread: usize,
-    pub(super) payload: u32,
+    pub(super) row: u32,
     pub(super) writes: bool,
     pub(super) lo: usize,
     pub(super) hi: usize,
@@ -60,7 +60,7 @@ impl Map {
         for (from, p) in self.0.range(start..hi) {
             let of = |n: &Noted, w: bool| Conflict {
                 thread: n.touch.thread,
-                payload: n.touch.payload,
+                row: n.touch.row,
                 writes: w,
                 lo: *from,
                 hi: p.hi,

@@ -39,7 +39,7 @@ impl SharedTouch {
             exact: e.exact,
             thread,
             clock: clock.clone(),
-            row: s.payload,
+            row: s.row,
         }
     }
 }

@@ -252,7 +252,7 @@ impl Context<'_> {
         Ok(Control::Rewind { clear: clear.into(), triggers: Box::default() })
     }
 
-    /// Compiles a DMABlock of a queue with its descriptors; returns its payload.
+    /// Compiles a DMABlock of a queue with its descriptors; returns its row.
     pub(super) fn dma_block(&mut self, i: &Instruction) -> Result<u32> {
         let mut descriptors = Vec::new();
         for d in i.blocks.iter().flat_map(|b| &b.instructions) {

@@ -42,12 +42,12 @@ pub struct Compiler {
     functions: HashMap<String, u32>,
     /// Block name to block, per function, for pieces appended later.
     entry_blocks: HashMap<String, u32>,
-    /// (queue, DMABlock name) to payload.
+    /// (queue, DMABlock name) to row.
     dma_blocks: HashMap<(String, String), u32>,
     triggers: HashMap<String, u32>,
     queues: HashMap<String, u32>,
     queue_semaphores: Vec<Vec<u32>>,
-    /// Trigger that owns a DMABlock, by payload.
+    /// Trigger that owns a DMABlock, by row.
     owner: HashMap<u32, u32>,
     partition_dims: Vec<u32>,
     entry_by_sync: bool,
@@ -273,17 +273,17 @@ impl Compiler {
                             .at(|p| p.instruction = Some(i.name.clone())),
                     ));
                 }
-                let payload = cx.dma_block(i).map_err(in_queue)?;
+                let row = cx.dma_block(i).map_err(in_queue)?;
                 let trigger = match i.field("dma_trigger") {
                     Some(Value::Str(t)) => self.triggers.get(&t).copied(),
                     _ => None,
                 };
-                found.push((i.name.clone(), payload, trigger));
+                found.push((i.name.clone(), row, trigger));
             }
-            for (name, payload, trigger) in found {
-                self.dma_blocks.insert((q.name.clone(), name), payload);
+            for (name, row, trigger) in found {
+                self.dma_blocks.insert((q.name.clone(), name), row);
                 if let Some(t) = trigger {
-                    self.owner.insert(payload, t);
+                    self.owner.insert(row, t);
                 }
             }
         }
