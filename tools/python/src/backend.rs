@@ -25,6 +25,8 @@ pub struct Settings {
     pub cores: u32,
     /// Threads of the engine; the machine's when absent.
     pub threads: Option<usize>,
+    /// Low-precision floats are kept as such; otherwise they are kept in float32.
+    pub precise: bool,
     /// Choices of numerics.
     pub profile: Profile,
     /// Seed of the host generator.

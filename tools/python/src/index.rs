@@ -234,6 +234,7 @@ pub fn ap(
         Some(d) if !d.is_none() => Dt::of(d)?,
         _ => of.dt,
     };
+    of.bits(py, dt)?;
     let (old, new) = (of.dt.size(), dt.size());
     let mut dims = Dims::new();
     for pair in pattern.try_iter()? {

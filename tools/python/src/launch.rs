@@ -7,8 +7,8 @@ use crate::module;
 use crate::op::{Region, Role};
 use crate::tensor::NkiTensor;
 use crate::trace::{self, Session};
-use birsim_engine::Target;
 use birsim_engine::format;
+use birsim_engine::{Diagnostic, Severity, Target};
 use birsim_kernels::{Named, Profile};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -30,7 +30,7 @@ fn region(name: &str) -> PyResult<Region> {
 #[pymethods]
 impl Launch {
     #[new]
-    #[pyo3(signature = (target, cores=1, eager=false, whole=false, grid=false, threads=None, seed=None, settings=Vec::new()))]
+    #[pyo3(signature = (target, cores=1, eager=false, whole=false, grid=false, threads=None, seed=None, settings=Vec::new(), precise=true))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -42,6 +42,7 @@ impl Launch {
         threads: Option<usize>,
         seed: Option<u64>,
         settings: Vec<(String, String)>,
+        precise: bool,
     ) -> PyResult<Launch> {
         let target: Target = Target::DEF
             .ordinal(target)
@@ -51,7 +52,8 @@ impl Launch {
         for (field, value) in &settings {
             profile.set(field, value).map_err(|e| fault(py, &e, None))?;
         }
-        let settings = Settings { target, cores, threads, profile, seed, cancel: Arc::new(AtomicBool::new(false)) };
+        let settings =
+            Settings { target, cores, threads, precise, profile, seed, cancel: Arc::new(AtomicBool::new(false)) };
         Ok(Launch { session: Arc::new(Session::new(settings, eager, whole, grid)) })
     }
 
@@ -129,9 +131,18 @@ impl Launch {
         self.session.with_engine(py, |engine| Ok(engine.instructions()))
     }
 
-    /// Remarks of the run as text.
-    fn remarks(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.session.with_engine(py, |engine| Ok(engine.remarks().iter().map(|d| d.to_string()).collect()))
+    /// (text, file, line) of the warnings of the run.
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<String>, Option<u32>)>> {
+        let all = self.session.with_engine(py, |engine| Ok(engine.remarks()))?;
+        let grave = all.iter().filter(|d| d.severity == Severity::Warning);
+        let place = |d: &Diagnostic| self.session.find(d.place.as_ref()?.source.as_deref()?);
+        Ok(grave
+            .map(|d| {
+                let source = place(d);
+                let text = format!("{}: {}", d.code, d.message);
+                (text, source.as_ref().map(|s| s.file.clone()), source.map(|s| s.line))
+            })
+            .collect())
     }
 
     /// The programs of the cores as BIR-JSON.
@@ -146,12 +157,20 @@ impl Launch {
 #[pyclass(frozen)]
 pub struct Previous(Option<(Arc<Session>, u32)>);
 
-/// A new tensor of the core that is being traced.
+/// A new tensor of the core that is being traced; `address` is the (partition, byte) that its author asked for.
 #[pyfunction]
-pub fn ndarray(name: &str, shape: Vec<i64>, dtype: &Bound<'_, PyAny>, buffer: &str) -> PyResult<NkiTensor> {
+#[pyo3(signature = (name, shape, dtype, buffer, address=None))]
+pub fn ndarray(
+    name: &str,
+    shape: Vec<i64>,
+    dtype: &Bound<'_, PyAny>,
+    buffer: &str,
+    address: Option<(i64, i64)>,
+) -> PyResult<NkiTensor> {
     let (session, core) = trace::here("ndarray")?;
     let dt = Dt::of(dtype)?;
-    let storage = session.declare(core, name, shape.into_iter().collect(), dt.bir(), region(buffer)?, Role::Internal);
+    let (shape, region) = (shape.into_iter().collect(), region(buffer)?);
+    let storage = session.declare_at(core, name, shape, dt.bir(), region, Role::Internal, address);
     Ok(NkiTensor::whole(storage, dt))
 }
 

@@ -39,6 +39,8 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(launch::constant, m)?)?;
     m.add_function(wrap_pyfunction!(launch::tracing, m)?)?;
     m.add_function(wrap_pyfunction!(launch::whole, m)?)?;
+    m.add_function(wrap_pyfunction!(trace::mark, m)?)?;
+    m.add_function(wrap_pyfunction!(trace::pin, m)?)?;
     m.add_function(wrap_pyfunction!(emit::emit, m)?)?;
     m.add_function(wrap_pyfunction!(emit::open_body, m)?)?;
     m.add_function(wrap_pyfunction!(emit::close_body, m)?)?;

@@ -167,6 +167,8 @@ pub struct Decl {
     pub shape: SmallVec<[i64; 5]>,
     /// Role in an exported module.
     pub role: Role,
+    /// (partition, byte) that its author asked for.
+    pub address: Option<(i64, i64)>,
 }
 
 /// Role of a tensor in an exported module.

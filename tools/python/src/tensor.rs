@@ -202,11 +202,27 @@ impl NkiTensor {
         };
         Ok(Access {
             loc: self.storage.loc,
-            dtype: self.dt.bir(),
+            dtype: self.storage.session.stored(self.dt.bir()),
             offset: self.offset,
             dims: self.dims.clone(),
             dynamic,
         })
+    }
+
+    /// The bits of elements can be taken as another type.
+    pub fn bits(&self, py: Python<'_>, dt: Dt) -> PyResult<()> {
+        let kept = |d: Dt| self.storage.session.stored(d.bir()) == d.bir();
+        if dt.bir() == self.dt.bir() || (kept(dt) && kept(self.dt)) {
+            return Ok(());
+        }
+        Err(invalid(
+            py,
+            format!(
+                "a tensor of {} cannot be taken as {}: NKI_PRECISE_FP=0 keeps low-precision floats in float32, whose bits are others",
+                self.dt.name(),
+                dt.name()
+            ),
+        ))
     }
 
     fn check_dim(&self, py: Python<'_>, method: &str, dim: i64) -> PyResult<usize> {
@@ -365,6 +381,15 @@ impl NkiTensor {
         self.len() * self.dt.size()
     }
 
+    /// Type that the elements are kept in.
+    #[getter]
+    fn _stored<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.storage.session.stored(self.dt.bir()) {
+            kept if kept == self.dt.bir() => self.dt.object(py),
+            kept => Dt::of_bir(kept).object(py),
+        }
+    }
+
     /// Core that made the tensor.
     #[getter]
     fn _core(&self) -> u32 {
@@ -391,6 +416,11 @@ impl NkiTensor {
 
     fn __getitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<NkiTensor> {
         crate::index::get(slf, key)
+    }
+
+    fn __setitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+        let target = Bound::new(slf.py(), crate::index::get(slf, key)?)?;
+        slf.py().import("birsim._views")?.getattr("assign")?.call1((target, value)).map(|_| ())
     }
 
     fn __iter__(&self) -> PyResult<Py<PyAny>> {
@@ -574,6 +604,7 @@ impl NkiTensor {
     #[pyo3(signature = (dtype, shape=None))]
     fn view(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>, shape: Option<&Bound<'_, PyAny>>) -> PyResult<NkiTensor> {
         let dt = Dt::of(dtype)?;
+        self.bits(py, dt)?;
         let (old, new) = (self.dt.size(), dt.size());
         let mut dims = self.dims.clone();
         let bad = || {

@@ -11,7 +11,7 @@ use birsim_kernels::{Dtype, Error};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,6 +34,8 @@ pub struct Stream {
     bodies: Vec<Vec<Op>>,
     /// Identity matrices by type.
     identities: Vec<(Dtype, Arc<Storage>)>,
+    /// What a running combination continues from.
+    accumulator: Option<Arc<Storage>>,
     /// Barriers so far.
     barriers: i64,
     /// Shared tensors that this core has asked for, by key.
@@ -72,6 +74,8 @@ pub struct Session {
 
 thread_local! {
     static CURRENT: RefCell<Option<(Arc<Session>, u32)>> = const { RefCell::new(None) };
+    /// Number of the place that calls count as made from; 0 is where Python is.
+    static PINNED: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The session and core that this thread traces.
@@ -82,6 +86,18 @@ pub fn current() -> Option<(Arc<Session>, u32)> {
 /// Replaces what this thread traces.
 pub fn enter(what: Option<(Arc<Session>, u32)>) -> Option<(Arc<Session>, u32)> {
     CURRENT.with_borrow_mut(|c| std::mem::replace(c, what))
+}
+
+/// Number of the place that Python is at; 0 outside of kernels.
+#[pyfunction]
+pub fn mark(py: Python<'_>) -> u32 {
+    current().map_or(0, |(session, _)| session.source(py))
+}
+
+/// Makes later calls of this thread count as made from a place, until 0 is pinned; gives what was pinned before.
+#[pyfunction]
+pub fn pin(place: u32) -> u32 {
+    PINNED.replace(place)
 }
 
 /// The session and core that this thread traces, or an error that says how to start one.
@@ -120,14 +136,30 @@ impl Session {
         }
     }
 
-    /// Number of the place that Python is at.
+    /// Number of the place that Python is at, or of the one that is pinned.
     pub fn source(&self, py: Python<'_>) -> u32 {
-        lock(&self.sources).here(py)
+        match PINNED.get() {
+            0 => lock(&self.sources).here(py),
+            pinned => pinned,
+        }
+    }
+
+    /// The type that elements of a type are kept in.
+    pub fn stored(&self, dtype: Dtype) -> Dtype {
+        match dtype.is_integer() || dtype.is_packed() || dtype.size() > 2 || dtype == Dtype::Float8E8m0fnu {
+            false if !self.settings.precise => Dtype::Float32,
+            _ => dtype,
+        }
     }
 
     /// The place of a number.
     pub fn place(&self, id: u32) -> Option<Source> {
         lock(&self.sources).get(id)
+    }
+
+    /// The place written as `file:line`.
+    pub fn find(&self, text: &str) -> Option<Source> {
+        lock(&self.sources).find(text)
     }
 
     /// Declares a tensor on a core. Shared tensors of several cores are paired by name, shape and type, in the order in
@@ -140,6 +172,21 @@ impl Session {
         dtype: Dtype,
         region: Region,
         role: Role,
+    ) -> Arc<Storage> {
+        self.declare_at(core, name, shape, dtype, region, role, None)
+    }
+
+    /// Declares a tensor whose author asked for a place on chip.
+    #[expect(clippy::too_many_arguments, reason = "the fields of a declaration")]
+    pub fn declare_at(
+        self: &Arc<Self>,
+        core: u32,
+        name: &str,
+        shape: SmallVec<[i64; 5]>,
+        dtype: Dtype,
+        region: Region,
+        role: Role,
+        address: Option<(i64, i64)>,
     ) -> Arc<Storage> {
         let mut state = lock(&self.state);
         let paired = region == Region::SharedHbm && self.settings.cores > 1 && role != Role::Input;
@@ -168,7 +215,7 @@ impl Session {
             state.names.entry(unique.clone()).or_insert(0);
         }
         let storage = Arc::new(Storage::new(self.clone(), core, loc, unique.clone(), shape.clone(), dtype, region));
-        let decl = Decl { loc, name: unique, region, dtype, shape, role };
+        let decl = Decl { loc, name: unique, region, dtype: self.stored(dtype), shape, role, address };
         let all = region == Region::SharedHbm || (role == Role::Input && region == Region::Hbm);
         for (k, stream) in state.streams.iter_mut().enumerate() {
             if all || k == core as usize {
@@ -224,6 +271,18 @@ impl Session {
         let state = lock(&self.state);
         let found = state.streams[core as usize].identities.iter().find(|(d, _)| *d == dtype);
         found.map(|(_, storage)| storage.clone())
+    }
+
+    /// The accumulator of the last running combination.
+    pub fn accumulator(&self, core: u32) -> Option<Arc<Storage>> {
+        lock(&self.state).streams[core as usize].accumulator.clone()
+    }
+
+    /// Remembers the accumulator of a running combination.
+    pub fn keep_accumulator(&self, core: u32, state: Option<Arc<Storage>>) {
+        let before = std::mem::replace(&mut lock(&self.state).streams[core as usize].accumulator, state);
+        // Dropping a tensor appends its release, so the state must be free.
+        drop(before);
     }
 
     /// Remembers an identity matrix.
@@ -368,8 +427,9 @@ impl Session {
     pub fn forget(&self) {
         let kept = {
             let mut state = lock(&self.state);
-            let identities: Vec<_> = state.streams.iter_mut().map(|s| std::mem::take(&mut s.identities)).collect();
-            (std::mem::take(&mut state.shared), identities)
+            let kept: Vec<_> =
+                state.streams.iter_mut().map(|s| (std::mem::take(&mut s.identities), s.accumulator.take())).collect();
+            (std::mem::take(&mut state.shared), kept)
         };
         // Dropping a tensor appends its release, so the state must be free.
         drop(kept);

@@ -14,6 +14,7 @@ from .errors import (
     NkiIndexError,
     NkiValidationError,
     SimulationFault,
+    SimulationWarning,
     UnsupportedError,
 )
 
@@ -24,6 +25,7 @@ __all__ = [
     "NkiIndexError",
     "NkiValidationError",
     "SimulationFault",
+    "SimulationWarning",
     "UnsupportedError",
     "assert_close",
     "compare",

@@ -19,11 +19,13 @@ def _positions(dims: list[list[int]], offset: int) -> np.ndarray:
 def gather(data: bytes, tensor: Any) -> Any:
     """The elements of a view out of the bytes of its storage."""
     dtype = as_dtype(tensor.dtype)
-    flat = np.frombuffer(data, dtype=dtype.numpy)
+    flat = np.frombuffer(data, dtype=as_dtype(tensor._stored).numpy)
     shape = tuple(tensor.shape)
     if tensor.is_contiguous() and tensor.offset == 0 and flat.size == int(np.prod(shape)):
-        return flat.reshape(shape).copy()
-    return flat[_positions(tensor.get_pattern(), tensor.offset)]
+        values = flat.reshape(shape)
+    else:
+        values = flat[_positions(tensor.get_pattern(), tensor.offset)]
+    return values.astype(dtype.numpy)
 
 
 def array(tensor: Any) -> Any:

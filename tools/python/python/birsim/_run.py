@@ -10,6 +10,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _native
+from ._names import unexpected
 from .assert_close import compare
 from .errors import InvalidProgramError
 from .nki.dtype import as_dtype
@@ -63,11 +64,7 @@ def _program(value: Any) -> list[tuple[str, bytes]]:
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:
     unknown = [name for name in given if name not in _OPTIONS]
     if unknown:
-        import difflib
-
-        near = difflib.get_close_matches(unknown[0], _OPTIONS, 1)
-        hint = f"; did you mean {near[0]}?" if near else f"; options are {', '.join(_OPTIONS)}"
-        raise TypeError(f"run() got an unexpected keyword argument '{unknown[0]}'{hint}")
+        raise unexpected("run", unknown[0], _OPTIONS)
     options = {**_OPTIONS, **given}
     settings = options["set"]
     pairs = settings.items() if isinstance(settings, Mapping) else settings

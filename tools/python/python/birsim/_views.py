@@ -29,3 +29,16 @@ def rearrange(tensor: Any, src: Any, dst: Any, fixed_sizes: Any = None) -> Any:
             view = view.flatten_dims(at, at + len(entry) - 1)
         at += 1
     return view
+
+
+def assign(target: Any, value: Any) -> None:
+    """`t[key] = value`: a copy, or a fill with a number."""
+    from .nki import isa
+    from .nki import language as nl
+
+    if not isinstance(value, nl.NkiTensor):
+        nl._fill(target, value)
+    elif target.buffer in ("sbuf", "psum") and value.buffer in ("sbuf", "psum"):
+        isa.tensor_copy(target, value)
+    else:
+        isa.dma_copy(target, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["BirsimError", "InternalError", "InvalidProgramError", "NkiIndexError", "NkiValidationError", "SimulationFault", "UnsupportedError"]
+__all__ = ["BirsimError", "InternalError", "InvalidProgramError", "NkiIndexError", "NkiValidationError", "SimulationFault", "SimulationWarning", "UnsupportedError"]
 
 
 class NkiValidationError(ValueError, AssertionError):
@@ -13,6 +13,10 @@ class NkiValidationError(ValueError, AssertionError):
 
 class NkiIndexError(NkiValidationError, IndexError):
     """An index leaves its tensor."""
+
+
+class SimulationWarning(UserWarning):
+    """A remark about a run, at the line of the call that it is about."""
 
 
 class BirsimError(RuntimeError):

@@ -2,7 +2,8 @@
 
 use super::call::{Call, named};
 use super::{ANY, Kind::*, NAME, Row, SB, d, p};
-use crate::op::Op;
+use crate::op::{Op, Region};
+use crate::tensor::NkiTensor;
 use birsim_engine::ir::opcodes::field as f;
 use birsim_engine::ir::{CollectiveDimension, CollectiveKind, Engine, Expr, Opcode, Value};
 use birsim_kernels::alu::AluOp;
@@ -113,8 +114,52 @@ pub const COLLECTIVES: &[Row] = &[
             PRIORITY,
             NAME,
         ],
-        lower: ring,
+        lower: |c| ring(c, CollectiveKind::PermuteImplicit, &[0], 1, AluOp::Bypass),
     },
+    Row {
+        name: "collective_permute_implicit_reduce",
+        doc: "Sends op of both sources to the next rank of the ring and receives from the one before.",
+        since: 2,
+        params: &[
+            p("srcs0_by_channel", Ignored),
+            p("srcs1_by_channel", Ignored),
+            p("dsts_by_channel", Ignored),
+            p("replica_group", Ignored),
+            p("op", Alu),
+            CHANNELS,
+            PRIORITY,
+            NAME,
+        ],
+        lower: |c| {
+            let op = c.alu(4)?;
+            ring(c, CollectiveKind::PermuteReduceImplicit, &[0, 1], 2, op)
+        },
+    },
+    Row {
+        name: "all_to_all_v",
+        doc: "Chunks of any size to every rank: rows of metadata_tensor count and place what is sent and received.",
+        since: 2,
+        params: VARIABLE,
+        lower: all_to_all_v,
+    },
+    Row {
+        name: "all_gather_v",
+        doc: "A chunk of any size to all ranks: the first numbers of rows 0 and 1 of metadata_tensor count and place it.",
+        since: 2,
+        params: VARIABLE,
+        lower: all_gather_v,
+    },
+];
+
+const VARIABLE: &[super::Param] = &[
+    p("srcs", Tensors),
+    p("dsts", Tensors),
+    p("replica_group", Ignored),
+    p("metadata_tensor", Src(ANY)),
+    d("recv_counts_known", Flag, "False"),
+    d("has_rdispls", Flag, "False"),
+    PRIORITY,
+    NAME,
 ];
 
 fn sendrecv(c: &mut Call<'_, '_>) -> PyResult<()> {
@@ -213,32 +258,115 @@ fn permute(c: &mut Call<'_, '_>) -> PyResult<()> {
     c.emit(made)
 }
 
-fn ring(c: &mut Call<'_, '_>) -> PyResult<()> {
-    let by_channel = |k: usize| -> PyResult<Vec<Py<crate::tensor::NkiTensor>>> {
-        let mut out = Vec::new();
-        if let Some(v) = &c.args[k] {
-            for channel in v.try_iter()? {
-                let channel = channel?;
-                match channel.cast::<crate::tensor::NkiTensor>() {
-                    Ok(t) => out.push(t.clone().unbind()),
-                    Err(_) => {
-                        for t in channel.try_iter()? {
-                            out.push(t?.cast_into::<crate::tensor::NkiTensor>()?.unbind());
-                        }
-                    }
-                }
-            }
+/// The tensors of every channel: a list of lists, or a list of tensors.
+fn channels(c: &Call<'_, '_>, k: usize) -> PyResult<Vec<Py<NkiTensor>>> {
+    let wrong = || c.refuse(format!("{} is a list with one tensor for each channel", c.row.params[k].name));
+    let mut out = Vec::new();
+    let Some(list) = &c.args[k] else { return Ok(out) };
+    for channel in list.try_iter().map_err(|_| wrong())? {
+        let channel = channel?;
+        if let Ok(t) = channel.cast::<NkiTensor>() {
+            out.push(t.clone().unbind());
+            continue;
         }
-        Ok(out)
+        for t in channel.try_iter().map_err(|_| wrong())? {
+            out.push(t?.cast_into::<NkiTensor>().map_err(|_| wrong())?.unbind());
+        }
+    }
+    Ok(out)
+}
+
+/// One step round the ring on every channel; with two sources their combination travels.
+fn ring(c: &mut Call<'_, '_>, kind: CollectiveKind, sources: &[usize], dsts: usize, op: AluOp) -> PyResult<()> {
+    let groups = groups(c, dsts + 1)?;
+    let from = sources.iter().map(|k| channels(c, *k)).collect::<PyResult<Vec<_>>>()?;
+    let to = channels(c, dsts)?;
+    if to.is_empty() || from.iter().any(|f| f.len() != to.len()) {
+        return Err(c.refuse("pairs a source with a destination on every channel"));
+    }
+    let ids = c.ints(sources.len() + 2 + usize::from(sources.len() > 1))?;
+    for (k, dst) in to.iter().enumerate() {
+        let channel = ids.get(k).copied().unwrap_or(k as i64);
+        let mut made = base(kind)
+            .with(f::CollectiveCompute::op, named(op))
+            .with(f::CollectiveCompute::cc_channel, Value::Expr(Expr::Const(channel)))
+            .with(f::CollectiveCompute::replica_groups, Value::Groups(groups.clone()));
+        for list in &from {
+            made = made.input(c.read(list[k].get())?);
+        }
+        c.emit(made.output(c.write(dst.get())?))?;
+    }
+    Ok(())
+}
+
+/// The rows of the metadata that an exchange of any size reads.
+fn rows(c: &Call<'_, '_>, metadata: &NkiTensor) -> PyResult<(i64, NkiTensor)> {
+    let ranks = metadata.dims.last().map_or(0, |d| d.1);
+    let have = if ranks > 0 { metadata.len() / ranks } else { 0 };
+    let need = if c.flag(5)? { 4 } else { 3 };
+    if have < need {
+        return Err(c.refuse(format!(
+            "metadata_tensor has the shape {}; it holds {need} rows with a number for each rank",
+            metadata.shape_text()
+        )));
+    }
+    let step = metadata.dims.last().map_or(1, |d| d.0);
+    let dims = if metadata.on_chip() {
+        [(metadata.row(), 1), (ranks * step, need), (step, ranks)].into_iter().collect()
+    } else {
+        [(ranks * step, need), (step, ranks)].into_iter().collect()
     };
-    let (srcs, dsts) = (by_channel(0)?, by_channel(1)?);
-    let mut made =
-        base(CollectiveKind::PermuteImplicit).with(f::CollectiveCompute::replica_groups, Value::Groups(groups(c, 2)?));
-    for t in &srcs {
-        made = made.input(c.read(t.get())?);
+    Ok((ranks, metadata.with(metadata.offset, dims)))
+}
+
+fn one(c: &Call<'_, '_>, k: usize) -> PyResult<Py<NkiTensor>> {
+    match c.tensors(k, super::ANY)?.as_slice() {
+        [t] => Ok(t.clone().unbind()),
+        many => Err(c.refuse(format!("{} holds one tensor, not {}", c.row.params[k].name, many.len()))),
     }
-    for t in &dsts {
-        made = made.output(c.write(t.get())?);
-    }
+}
+
+fn exchange(c: &Call<'_, '_>, metadata: &NkiTensor) -> PyResult<()> {
+    let (src, dst) = (one(c, 0)?, one(c, 1)?);
+    let made = base(CollectiveKind::AllToAllV)
+        .with(f::CollectiveCompute::replica_groups, Value::Groups(groups(c, 2)?))
+        .input(c.read(src.get())?)
+        .input(c.read(metadata)?)
+        .output(c.write(dst.get())?);
+    let made = if c.flag(4)? { made } else { made.output(c.write(metadata)?) };
     c.emit(made)
+}
+
+fn all_to_all_v(c: &mut Call<'_, '_>) -> PyResult<()> {
+    let metadata = c.t(3)?;
+    let (_, metadata) = rows(c, metadata.get())?;
+    exchange(c, &metadata)
+}
+
+/// Every rank sends the same chunk to all: an exchange whose first two rows repeat their first number.
+fn all_gather_v(c: &mut Call<'_, '_>) -> PyResult<()> {
+    let metadata = c.t(3)?;
+    let (ranks, given) = rows(c, metadata.get())?;
+    let count = given.len() / ranks;
+    let spread = c.scratch(&[count, ranks], given.dt, Region::PrivateHbm);
+    let copy = |from: &NkiTensor, to: &NkiTensor| -> PyResult<()> {
+        c.emit(Op::new(Opcode::DMACopy, Engine::Dma).input(c.read(from)?).output(c.write(to)?))
+    };
+    copy(&given, &spread)?;
+    for row in 0..2 {
+        let at = row * ranks;
+        let first = spread.with(at, [(0, 1), (0, ranks)].into_iter().collect());
+        copy(&first, &spread.with(at, [(ranks, 1), (1, ranks)].into_iter().collect()))?;
+    }
+    exchange(c, &spread)?;
+    if c.flag(4)? {
+        return Ok(());
+    }
+    let received = |t: &NkiTensor| {
+        let mut dims = t.dims.clone();
+        let at = dims.len() - 2;
+        dims[at].1 = 1;
+        t.with(t.offset + 2 * dims[at].0, dims)
+    };
+    copy(&received(&spread), &received(&given))
 }

@@ -12,6 +12,7 @@ use birsim_kernels::alu::AluOp;
 use birsim_kernels::cast::{Fp8Config, encode_f32};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
+use std::sync::atomic::Ordering;
 
 pub const ROWS: &[Row] = &[
     Row {
@@ -70,6 +71,15 @@ pub const ROWS: &[Row] = &[
                     "src has the shape {}; partitions come in 32, elements in fours",
                     src.get().shape_text()
                 )));
+            }
+            // Partitions of a scale tile that no group owns are zero, unless somebody else has written the tile.
+            let scale = c.t(2)?;
+            if !scale.get().storage.written.load(Ordering::Relaxed) {
+                let whole = NkiTensor::whole(scale.get().storage.clone(), scale.get().dt);
+                let fill = Op::new(Opcode::Memset, Engine::Dve)
+                    .with(f::Memset::mode, named(MemsetMode::Const))
+                    .with(f::Memset::constant, 0i64);
+                c.emit(fill.output(c.write(&whole)?))?;
             }
             let op = Op::new(Opcode::QuantizeMx, Engine::Dve).input(c.input(1)?);
             c.emit(op.output(c.output(0)?).output(c.output(2)?))
@@ -206,7 +216,8 @@ fn identity(c: &Call<'_, '_>, dt: Dt, rows: i64) -> PyResult<Opnd> {
             let whole = NkiTensor::whole(made.clone(), dt);
             let mut bytes = [0u8; 8];
             if !dt.is_integer() && !dt.bir().is_packed() {
-                encode_f32(dt.bir(), Fp8Config::DEFAULT, &[0.0], &mut bytes[..dt.size() as usize]);
+                let kept = c.session.stored(dt.bir());
+                encode_f32(kept, Fp8Config::DEFAULT, &[0.0], &mut bytes[..kept.size()]);
             }
             let fill = Op::new(Opcode::Memset, Engine::Dve)
                 .with(f::Memset::mode, named(MemsetMode::Const))
@@ -226,7 +237,7 @@ fn identity(c: &Call<'_, '_>, dt: Dt, rows: i64) -> PyResult<Opnd> {
         }
     };
     let dims = [(SIDE, rows), (1, rows)].into_iter().collect();
-    Ok(Opnd::Access(Access { loc, dtype: dt.bir(), offset: 0, dims, dynamic: None }))
+    Ok(Opnd::Access(Access { loc, dtype: c.session.stored(dt.bir()), offset: 0, dims, dynamic: None }))
 }
 
 fn matmul_mx(c: &mut Call<'_, '_>) -> PyResult<()> {

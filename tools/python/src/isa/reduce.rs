@@ -2,11 +2,13 @@
 
 use super::call::{Call, named};
 use super::{CHIP, Kind::*, NAME, Row, SB, d, p};
-use crate::op::Op;
+use crate::dtype::Dt;
+use crate::op::{Op, Opnd, Region};
+use crate::tensor::NkiTensor;
 use birsim_engine::ir::opcodes::field as f;
 use birsim_engine::ir::{AxisList, Engine, EngineAccumulation, Opcode, TscMode};
-use birsim_kernels::Named;
 use birsim_kernels::alu::AluOp;
+use birsim_kernels::{Dtype, Named};
 use pyo3::prelude::*;
 
 pub const ROWS: &[Row] = &[
@@ -161,7 +163,25 @@ fn cumulative(c: &mut Call<'_, '_>) -> PyResult<()> {
     if !matches!(op1, AluOp::Add | AluOp::Subtract | AluOp::Mult | AluOp::Max | AluOp::Min) {
         return Err(c.refuse(format!("op1 is add, subtract, multiply, maximum or minimum, not {op1}")));
     }
-    let acc = c.command(6, 3)?;
+    let mut acc = c.command(6, 3)?;
+    let dst = c.t(0)?;
+    let dst = dst.get();
+    // The accumulator that a later call continues from: the last state of every partition, in float32.
+    let before = c.session.accumulator(c.core);
+    let carried = match (acc, &before) {
+        (EngineAccumulation::AddAccumulate, Some(state)) if state.shape[0] == dst.partitions() => {
+            acc = EngineAccumulation::LoadAccumulate;
+            Some(c.read(&NkiTensor::whole(state.clone(), float(dst.dt)))?)
+        }
+        (EngineAccumulation::AddAccumulate, _) => {
+            return Err(c.refuse("with reduce_cmd.reduce continues from an earlier call on as many partitions"));
+        }
+        _ => None,
+    };
+    let shape: Vec<i64> = dst.dims.iter().map(|d| d.1).collect();
+    let exact = dst.dt.bir() == Dtype::Float32 && dst.moves.is_none();
+    let stage = (!exact).then(|| c.scratch(&shape, float(dst.dt), Region::Sbuf));
+    let target = stage.as_ref().unwrap_or(dst);
     let mut op = Op::new(Opcode::TensorScalarCache, Engine::Dve)
         .with(f::TensorScalarCache::op0, named(c.alu(2)?))
         .with(f::TensorScalarCache::op1, named(op1))
@@ -169,8 +189,24 @@ fn cumulative(c: &mut Call<'_, '_>) -> PyResult<()> {
         .with(f::TensorScalarCache::acc, named(acc))
         .input(c.input(1)?)
         .input(c.operand(4, false)?);
-    if acc == EngineAccumulation::LoadAccumulate {
-        op = op.input(c.operand(5, false)?);
+    match carried {
+        Some(state) => op = op.input(state),
+        None if acc == EngineAccumulation::LoadAccumulate => op = op.input(c.operand(5, false)?),
+        None => {}
     }
-    c.emit(op.output(c.output(0)?))
+    c.emit(op.output(c.write(target)?))?;
+    let copy = |from: Opnd, to: Opnd| c.emit(Op::new(Opcode::TensorCopy, Engine::Dve).input(from).output(to));
+    if stage.is_some() {
+        copy(c.read(target)?, c.output(0)?)?;
+    }
+    let state = c.scratch(&[dst.partitions(), 1], float(dst.dt), Region::Sbuf);
+    let last: i64 = target.dims.iter().skip(1).map(|d| d.0 * (d.1 - 1)).sum();
+    let end = target.with(target.offset + last, [target.dims[0], (1, 1)].into_iter().collect());
+    copy(c.read(&end)?, c.read(&state)?)?;
+    c.session.keep_accumulator(c.core, Some(state.storage));
+    Ok(())
+}
+
+fn float(otherwise: Dt) -> Dt {
+    Dt::named("float32").unwrap_or(otherwise)
 }

@@ -109,7 +109,8 @@ pub const ROWS: &[Row] = &[
 fn memset(c: &mut Call<'_, '_>) -> PyResult<()> {
     let dst = c.t(0)?;
     let dt = dst.get().dt;
-    let (dtype, size) = (dt.bir(), dt.size() as usize);
+    let dtype = c.session.stored(dt.bir());
+    let size = dtype.size();
     let mut bytes = [0u8; 8];
     if dtype.is_packed() {
         let n = c.int(1, 0)?;

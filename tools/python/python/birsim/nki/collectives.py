@@ -34,17 +34,3 @@ def collective_permute_implicit_current_processing_rank_id(iteration_id: int, re
     group = next((list(g) for g in groups if rank in list(g)), [rank])
     at = group.index(rank)
     return VirtualRegister(int(group[(at - int(iteration_id)) % len(group)]), False)
-
-
-def _unsupported(name: str) -> Any:
-    def f(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"nki.collectives.{name} has no published form among the machine's instructions")
-
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = "Not described in public; it raises NotImplementedError."
-    return f
-
-
-all_gather_v = _unsupported("all_gather_v")
-all_to_all_v = _unsupported("all_to_all_v")
-collective_permute_implicit_reduce = _unsupported("collective_permute_implicit_reduce")

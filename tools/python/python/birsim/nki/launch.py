@@ -6,12 +6,14 @@ import dataclasses
 import functools
 import inspect
 import os
+import warnings
 from typing import Any, Callable
 
 import numpy as np
 
 from .. import _native, _observe
-from ..errors import NkiValidationError
+from .._names import nearest
+from ..errors import NkiValidationError, SimulationWarning
 from . import target as _target
 from .dtype import as_dtype
 from .turns import Turns
@@ -64,8 +66,8 @@ def jit(func: Any = None, **options: Any) -> Any:
 class _Arguments:
     """The arrays of a call and the tensors that stand for them."""
 
-    def __init__(self, launch: Any, buffer: str) -> None:
-        self.launch, self.buffer = launch, buffer
+    def __init__(self, launch: Any, buffer: str, target: str, precise: bool) -> None:
+        self.launch, self.buffer, self.target, self.precise = launch, buffer, target, precise
         self.arrays: list[tuple[Any, np.ndarray, Any]] = []
         self.torch = False
         self.packed: dict[str, Any] = {}
@@ -77,7 +79,12 @@ class _Arguments:
             kind = as_dtype(array.dtype)
             if kind.kind == "x":
                 self.packed[str(kind)] = array.dtype
+            if kind == "float8_e4m3fn" and self.target != "trn3":
+                # Older targets have one type of 4 exponent bits, and take these bits for it.
+                kind = as_dtype("float8_e4m3")
             data = np.ascontiguousarray(array)
+            if not self.precise and kind.kind == "f" and kind.itemsize < 4 and kind != "float8_e8m0fnu":
+                data = data.astype(np.float32)
             shape = list(array.shape) or [1]
             made = self.launch.input(name, shape, kind, self.buffer, data.tobytes())
             self.arrays.append((value, array, made))
@@ -107,7 +114,7 @@ class _Arguments:
     def as_array(self, value: Any) -> Any:
         """The NumPy array of an argument; None when it is none."""
         if isinstance(value, np.ndarray):
-            return value.astype(np.int32) if value.dtype == np.int64 and False else value
+            return value
         kind = type(value)
         if kind.__module__.split(".")[0] == "torch" and hasattr(value, "detach") and hasattr(value, "numpy"):
             self.torch = True
@@ -162,11 +169,16 @@ class Simulation:
     def __getitem__(self, lnc: Any) -> "Simulation":
         return type(self)(self.kernel, self.options, _lnc(lnc))
 
+    def _target(self) -> str:
+        return _target.chosen(self.options.get("target", self.kernel.options.get("platform_target")))
+
     def _launch(self, whole: bool) -> Any:
         eager = self.options.get("eager", os.environ.get("BIRSIM_EAGER", "") not in ("", "0"))
-        explicit = self.options.get("target", self.kernel.options.get("platform_target"))
+        config = os.environ.get("NEURON_LOGICAL_NC_CONFIG", "")
+        if self.lnc is not None and config.isdigit() and int(config) != self.lnc:
+            warnings.warn(f"kernel[{self.lnc}] under NEURON_LOGICAL_NC_CONFIG={config}: a device runs a kernel only when both agree", stacklevel=4)
         return _native.Launch(
-            _target.chosen(explicit),
+            self._target(),
             cores=self.lnc or 1,
             eager=bool(eager),
             whole=whole,
@@ -174,12 +186,13 @@ class Simulation:
             threads=self.options.get("threads"),
             seed=self.options.get("seed"),
             settings=[(str(k), str(v)) for k, v in dict(self.options.get("set", {})).items()],
+            precise=_precise(),
         )
 
     def _traced(self, whole: bool, args: Any, kwargs: Any) -> Any:
         """(launch, arguments, results of core 0)."""
         launch = self._launch(whole)
-        taken = _Arguments(launch, "shared_hbm" if (self.lnc or 1) > 1 else "hbm")
+        taken = _Arguments(launch, "shared_hbm" if (self.lnc or 1) > 1 else "hbm", self._target(), _precise())
         names = list(inspect.signature(self.func).parameters) if callable(self.func) else []
         inner = [taken.take(a, names[k] if k < len(names) else f"arg{k}") for k, a in enumerate(args)]
         named = {k.replace(".must_alias_input", ""): taken.take(v, k.replace(".must_alias_input", "")) for k, v in kwargs.items()}
@@ -209,6 +222,8 @@ class Simulation:
         launch, taken, result = self._traced(False, args, kwargs)
         try:
             launch.finish()
+            for text, file, line in launch.warnings():
+                warnings.warn_explicit(text, SimulationWarning, file or "<kernel>", line or 0)
             unpaired = launch.unpaired()
             if unpaired:
                 raise NkiValidationError("the cores do not make the same shared tensors:\n  " + "\n  ".join(unpaired))
@@ -236,8 +251,23 @@ class Simulation:
         return value
 
 
+def _precise() -> bool:
+    """Low-precision floats are kept as such, as on a device."""
+    return os.environ.get("NKI_PRECISE_FP", "1") not in ("", "0")
+
+
+_OPTIONS = ("target", "eager", "threads", "seed", "set", "check")
+
+
 def simulate(kernel: Any = None, **options: Any) -> Any:
-    """A kernel that runs on the simulator, whatever the machine has."""
+    """A kernel that runs on the simulator, whatever the machine has.
+
+    Options: target ("trn1", "trn2", "trn3"), eager (every call runs at once), threads, seed, set (fields of the profile), check
+    ("capacity", "overlap").
+    """
+    for name in options:
+        if name not in _OPTIONS:
+            raise TypeError(f"simulate() got an unexpected keyword argument '{name}'{nearest(name, _OPTIONS)}")
     if kernel is None:
         return lambda k: simulate(k, **options)
     return Simulation(kernel, options)
@@ -248,7 +278,10 @@ class Trace(Simulation):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         launch, _, _ = self._traced(True, args, kwargs)
-        return Program(launch.modules())
+        try:
+            return Program(launch.modules())
+        finally:
+            launch.forget()
 
 
 class Program:

@@ -19,6 +19,9 @@ class MemoryRegion(str):
 
 sbuf, psum = MemoryRegion("sbuf"), MemoryRegion("psum")
 hbm, shared_hbm, private_hbm = MemoryRegion("hbm"), MemoryRegion("shared_hbm"), MemoryRegion("private_hbm")
+# The members of the enumeration that the reference has.
+MemoryRegion.sbuf, MemoryRegion.psum = sbuf, psum  # type: ignore[attr-defined]
+MemoryRegion.private_hbm, MemoryRegion.shared_hbm = private_hbm, shared_hbm  # type: ignore[attr-defined]
 ALL = (sbuf, psum, hbm, shared_hbm, private_hbm)
 _native.register_regions({str(r): r for r in ALL})
 _native.register_dtypes({str(getattr(dtype, n)): getattr(dtype, n) for n in dtype.__all__ if isinstance(getattr(dtype, n), dtype.DType)})

@@ -34,14 +34,14 @@ def normalise(name: Any) -> str:
 
 
 def chosen(explicit: Any = None) -> str:
-    """The target of a launch: the kernel's, the environment's, else trn2."""
+    """The target of a launch: the kernel's, the environment's, else trn3."""
     if explicit is not None:
         return normalise(explicit)
     for variable in ("NKI_NC_VERSION", "NEURON_PLATFORM_TARGET_OVERRIDE"):
         value = os.environ.get(variable)
         if value:
             return normalise(value)
-    return "trn2"
+    return "trn3"
 
 
 def current() -> str:

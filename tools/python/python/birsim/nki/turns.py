@@ -45,7 +45,7 @@ class Turns:
             if self.cores > 1:
                 if self.thread is None:
                     self._trace(1)
-                else:
+                elif not self.done[1]:
                     self._switch(1, wait_for=lambda: self.done[1])
         except BaseException:
             self._abandon()

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from typing import Any, Callable
 
 from .. import nki as _nki
 from ..errors import SimulationFault
+from ..nki import isa as nisa
+from ..nki import language as nl
 from . import state
 from .grid import points, sizes
 from .tile import Tile, as_tile, flush
@@ -37,13 +40,39 @@ def _unwrap(value: Any) -> Any:
     """Results with their tiles as tensors of the machine."""
     if isinstance(value, Tile):
         whole = all(not f.const and f.shape == g for f, g in zip(value.forms, [value.root.shape] * len(value.forms)))
-        return value.root.base if whole and value.root.par is None and tuple(value.root.base.shape) == value.shape else value.nki()
+        if whole and value.root.par is None and tuple(value.root.base.shape) == value.shape:
+            return value.root.base
+        return _kept(value.nki(), value.dtype)
     if isinstance(value, (list, tuple)):
         parts = [_unwrap(v) for v in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, dict):
         return {k: _unwrap(v) for k, v in value.items()}
     return value
+
+
+def _kept(tensor: Any, dtype: Any) -> Any:
+    """A result with the element type that its author gave it."""
+    if tensor.dtype == dtype:
+        return tensor
+    made = nl.ndarray(tuple(tensor.shape), dtype=dtype, buffer=nl.private_hbm)
+    if tensor.buffer == nl.psum:
+        stage = nl.ndarray(tuple(tensor.shape), dtype=tensor.dtype)
+        nisa.tensor_copy(stage, tensor)
+        tensor = stage
+    nisa.dma_copy(made, tensor)
+    return made
+
+
+def _out_of_bounds(e: SimulationFault, rows: dict[str, int]) -> IndexError:
+    """The IndexError that the simulator of 0.1 raised for a row outside of its table, which NumPy worded."""
+    found = re.search(r"index (\d+), bound (\d+)", str(e))
+    table = re.search(r"tensor (\S+?)[,\n]", str(e))
+    size = rows.get(table.group(1)) if table else None
+    if found is None or size is None:
+        return IndexError(str(e))
+    index, bound = (int(n) * size for n in found.groups())
+    return IndexError(f"index {index} is out of bounds for axis 0 with size {bound}")
 
 
 # Codes of an access outside of its tensor.
@@ -74,6 +103,9 @@ class Kernel:
             result = None
             with state.launched(launch):
                 wrapped, wrapped_named = _wrap(list(inner)), _wrap(named)
+                for t in (*wrapped, *wrapped_named.values()):
+                    if isinstance(t, Tile):
+                        launch.note(t)
                 for n, point in enumerate(points(self.grid)):
                     launch.start(point)
                     value = self.func(*wrapped, **wrapped_named)
@@ -88,7 +120,7 @@ class Kernel:
         except SimulationFault as e:
             # The simulator of 0.1 raised a plain IndexError for an index outside of its tensor, and tests compare the type.
             if e.code in _BOUNDS:
-                raise IndexError(str(e)) from e
+                raise _out_of_bounds(e, launch.rows) from e
             raise
 
 

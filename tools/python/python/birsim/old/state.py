@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 from typing import Any, Iterator
@@ -21,11 +22,17 @@ class State:
         self.pending: Any = None
         self.loops: list[Any] = []
         self._shared: list[Any] = []
+        # Elements of a row, by the name of the tensor.
+        self.rows: dict[str, int] = {}
         self._next = 0
 
     def start(self, point: tuple[int, ...]) -> None:
         """Begins a grid point: it meets the tensors of HBM that the first one made, in the same order."""
         self.point, self._next, self.loops = point, 0, []
+
+    def note(self, tile: Any) -> None:
+        """Remembers the size of the rows of a tensor, for errors."""
+        self.rows[tile.root.base.name] = math.prod(tile.shape[1:])
 
     def hbm(self, shape: tuple[int, ...], dtype: Any, buffer: Any, name: str) -> Any:
         """A tensor of HBM: all grid points share it."""
@@ -44,6 +51,7 @@ class State:
         base = nl.ndarray(shape or (1,), dtype=dtype, buffer=buffer, name=name)
         tile = Tile.whole(Root(base, shape, None, dtype, buffer))
         self._shared.append(tile)
+        self.note(tile)
         return tile
 
 

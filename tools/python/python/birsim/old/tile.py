@@ -15,6 +15,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+from .. import _native
 from ..nki import language as nl
 from ..nki.dtype import as_dtype
 from . import state
@@ -61,12 +62,13 @@ def is_hbm(buffer: Any) -> bool:
 class Tile:
     """A view of storage, or the pending result of a call."""
 
-    __slots__ = ("_forms", "_root", "_run", "buffer", "dtype", "rows", "shape")
+    __slots__ = ("_forms", "_place", "_root", "_run", "buffer", "dtype", "rows", "shape")
     __array_ufunc__ = None
 
     def __init__(self, root: Root | None, forms: tuple[IndexExpr, ...], shape: tuple[int, ...], rows: Any = None) -> None:
         self._root, self._forms, self.shape, self.rows = root, forms, shape, rows
         self._run: Callable[[Tile], None] | None = None
+        self._place = 0
         if root is not None:
             self.dtype, self.buffer = root.dtype, root.buffer
 
@@ -81,6 +83,7 @@ class Tile:
         flush()
         tile = cls(None, (), tuple(int(n) for n in shape))
         tile.dtype, tile.buffer, tile._run = as_dtype(dtype), buffer, run
+        tile._place = _native.mark()
         state.current().pending = tile
         if state.eager():
             flush()
@@ -110,6 +113,13 @@ class Tile:
             st.pending = None
         else:
             flush()
+        before = _native.pin(self._place)
+        try:
+            self._write(into, run)
+        finally:
+            _native.pin(before)
+
+    def _write(self, into: "Tile | None", run: Callable[["Tile"], None] | None) -> None:
         if into is None:
             own = allocate(self.shape, self.dtype, self.buffer)
             self._root, self._forms = own._root, own._forms

@@ -27,6 +27,7 @@ from ..regions import sbuf as sbuf
 from ..regions import shared_hbm as shared_hbm
 from ..regions import name_of as _region_name
 from ..target import current as _target
+from .functions import *  # noqa: F403
 
 NkiTensor = _native.NkiTensor
 VirtualRegister = _native.VirtualRegister
@@ -96,13 +97,20 @@ def ds(start: Any, size: int) -> Any:
     return _native.ds(start, size)
 
 
-def ndarray(shape: Any, dtype: Any, buffer: Any = None, name: str = "", address: Any = None, **_: Any) -> Any:
-    """A new tensor without values."""
+def _place(address: Any) -> Any:
+    """(partition, byte) of an address, when it says one."""
+    if isinstance(address, (tuple, list)) and len(address) == 2 and _builtins.all(isinstance(n, int) and n >= 0 for n in address):
+        return (int(address[0]), int(address[1]))
+    return None
+
+
+def ndarray(shape: Any, dtype: Any, buffer: Any = None, name: str = "", address: Any = None) -> Any:
+    """A new tensor without values. `address`, a (partition, byte), is what `check="overlap"` looks at; storage is never shared."""
     sizes = _sizes(shape)
     region = _region_name(buffer)
     if region in ("sbuf", "psum") and len(sizes) == 1:
         sizes.append(1)
-    return _native.ndarray(name or "", sizes, _as_dtype(dtype), region)
+    return _native.ndarray(name or "", sizes, _as_dtype(dtype), region, _place(address))
 
 
 def _fill(t: Any, value: Any) -> Any:
@@ -281,115 +289,18 @@ def no_reorder() -> Any:
     return _contextlib.nullcontext()
 
 
-# ---- functions that return tiles: those of the 0.1 layer, on tensors of the machine
+# ---- functions that return tiles
 
 
-def _through(name: str, *args: Any, **kwargs: Any) -> Any:
-    from ...old import bridge
-
-    return bridge.call(name, *args, **kwargs)
-
-
-def _function(name: str) -> Any:
-    def f(*args: Any, **kwargs: Any) -> Any:
-        return _through(name, *args, **kwargs)
-
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"`{name}` of tiles, as a new tile; also the operation that instructions take."
-    return f
-
-
-add = _function("add")
-subtract = _function("subtract")
-multiply = _function("multiply")
-divide = _function("divide")
-maximum = _function("maximum")
-minimum = _function("minimum")
-power = _function("power")
-bitwise_and = _function("bitwise_and")
-bitwise_or = _function("bitwise_or")
-bitwise_xor = _function("bitwise_xor")
-left_shift = _function("left_shift")
-right_shift = _function("right_shift")
-logical_and = _function("logical_and")
-logical_or = _function("logical_or")
-logical_xor = _function("logical_xor")
-equal = _function("equal")
-not_equal = _function("not_equal")
-greater = _function("greater")
-greater_equal = _function("greater_equal")
-less = _function("less")
-less_equal = _function("less_equal")
-mod = _function("mod")
-fmod = _function("fmod")
-exp = _function("exp")
-log = _function("log")
-tanh = _function("tanh")
-sqrt = _function("sqrt")
-rsqrt = _function("rsqrt")
-sigmoid = _function("sigmoid")
-relu = _function("relu")
-gelu = _function("gelu")
-gelu_dx = _function("gelu_dx")
-gelu_apprx_tanh = _function("gelu_apprx_tanh")
-gelu_apprx_sigmoid = _function("gelu_apprx_sigmoid")
-gelu_apprx_sigmoid_dx = _function("gelu_apprx_sigmoid_dx")
-silu = _function("silu")
-silu_dx = _function("silu_dx")
-softplus = _function("softplus")
-mish = _function("mish")
-erf = _function("erf")
-erf_dx = _function("erf_dx")
-arctan = _function("arctan")
-sign = _function("sign")
-square = _function("square")
-abs = _function("abs")  # noqa: A001
-negative = _function("negative")
-reciprocal = _function("reciprocal")
-invert = _function("invert")
-logical_not = _function("logical_not")
-sin = _function("sin")
-cos = _function("cos")
-tan = _function("tan")
-ceil = _function("ceil")
-floor = _function("floor")
-trunc = _function("trunc")
-sum = _function("sum")  # noqa: A001
-max = _function("max")  # noqa: A001
-min = _function("min")  # noqa: A001
-prod = _function("prod")
-all = _function("all")  # noqa: A001
-mean = _function("mean")
-var = _function("var")
-softmax = _function("softmax")
-rms_norm = _function("rms_norm")
-matmul = _function("matmul")
-transpose = _function("transpose")
-where = _function("where")
-broadcast_to = _function("broadcast_to")
-expand_dims = _function("expand_dims")
-gather_flattened = _function("gather_flattened")
-dropout = _function("dropout")
-load = _function("load")
-store = _function("store")
-load_transpose2d = _function("load_transpose2d")
-abs_max = _function("abs_max")
-abs_min = _function("abs_min")
-average = _function("average")
-bypass = _function("bypass")
-prelu = _function("prelu")
-copy = _function("copy")
-
-
-def rand(shape: Any, dtype: Any = _float32, **_: Any) -> Any:
+def rand(shape: Any, dtype: Any = _float32, buffer: Any = None, name: str = "") -> Any:
     """Random numbers in [0, 1)."""
     from .. import isa
 
-    bits = _native.ndarray("", _sizes(shape), "uint32", "sbuf")
+    bits = ndarray(shape, "uint32")
     isa.rng(bits)
-    made = _native.ndarray("", _sizes(shape), dtype, "sbuf")
-    isa.tensor_scalar(bits, bits, right_shift, 8)
-    isa.tensor_scalar(made, bits, multiply, float(2.0**-24))
+    made = ndarray(shape, dtype, buffer, name)
+    isa.tensor_scalar(bits, bits, "right_shift", 8)
+    isa.tensor_scalar(made, bits, "multiply", float(2.0**-24))
     return made
 
 
@@ -400,6 +311,6 @@ def random_seed(seed: Any) -> None:
     isa.set_rng_seed(seed)
 
 
-def device_print(prefix: str, tensor: Any = None, **_: Any) -> None:
+def device_print(print_prefix: str, tensor: Any = None) -> None:
     """Prints the values of a tensor."""
-    print(prefix, "" if tensor is None else _np.asarray(tensor), flush=True)
+    print(print_prefix, "" if tensor is None else _np.asarray(tensor), flush=True)

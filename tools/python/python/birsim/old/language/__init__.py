@@ -17,6 +17,8 @@ from ..tile import Tile as Tensor
 from . import constants
 from .arithmetic import (
     abs,
+    abs_max,
+    abs_min,
     add,
     arctan,
     bitwise_and,

@@ -77,6 +77,8 @@ greater = _binary_function("greater")
 greater_equal = _binary_function("greater_equal")
 less = _binary_function("less")
 less_equal = _binary_function("less_equal")
+abs_max = _binary_function("abs_max")
+abs_min = _binary_function("abs_min")
 
 
 def mod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Any:
