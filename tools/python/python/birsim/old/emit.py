@@ -175,6 +175,9 @@ def update(dst: Tile, name: str, other: Any) -> None:
 
     if isinstance(other, Tile) and name == "add" and dst._root is not None and dst.buffer == nl.psum and other is state.current().pending:
         accumulate = getattr(other._run, "accumulate", None)
+        if accumulate is not None and _leads(other.shape, dst.normal().shape):
+            # Operands under a mask give a smaller product, which belongs to the beginning of the destination.
+            dst = dst.normal().narrowed(tuple((0, n) for n in other.shape))
         if accumulate is not None and not dst.root.mixed and dst.normal().shape == other.shape and sys.getrefcount(other) <= _updated_refs:
             state.current().pending = None
             accumulate(dst)
@@ -189,6 +192,10 @@ def update(dst: Tile, name: str, other: Any) -> None:
     if dst.normal().shape != shape:
         raise ValueError(f"a tensor of shape {dst.shape} cannot be updated in place with a result of shape {shape}")
     result._settle(dst)
+
+
+def _leads(part: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+    return part != whole and len(part) == len(whole) and all(n <= m for n, m in zip(part, whole))
 
 
 class _Held:

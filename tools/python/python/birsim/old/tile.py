@@ -20,6 +20,7 @@ from ..nki import language as nl
 from ..nki.dtype import as_dtype
 from . import state
 from .index import IndexExpr, MGrid, broadcast_shapes
+from .masks import Mask, boxes
 
 __all__ = ["ParDim", "Root", "Tile", "allocate", "as_tile", "flush"]
 
@@ -252,7 +253,18 @@ class Tile:
 
     # ---- indexing
 
+    def _where(self, mask: Any) -> "Tile":
+        """The part of the tile in which a mask holds, as an operand: `t[i < n]`."""
+        parts = list(boxes(mask, self.shape))
+        if len(parts) != 1:
+            raise IndexError(f"a mask as an index must leave one box of the tile, not {len(parts)}")
+        if any(first for first, _ in parts[0]):
+            raise IndexError("a mask as an index must leave the beginning of every axis")
+        return self.narrowed(parts[0])
+
     def __getitem__(self, key: Any) -> "Tile":
+        if isinstance(key, (Mask, bool)):
+            return self._where(key)
         key = list(key) if isinstance(key, tuple) else [key]
         key = [a for k in key for a in (list(k) if isinstance(k, MGrid) else [k])]
         given = sum(k is not None and k is not Ellipsis for k in key)

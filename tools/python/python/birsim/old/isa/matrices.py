@@ -18,14 +18,20 @@ from .operands import chosen, kept_type
 class _Product:
     """A pending matrix product, which may also be added to what PSUM holds."""
 
-    def __init__(self, stationary: Tile, moving: Tile, options: dict[str, Any]) -> None:
+    def __init__(self, stationary: Tile, moving: Tile, options: dict[str, Any], empty: bool) -> None:
         self.stationary, self.moving, self.options = stationary, moving, options
+        # A mask leaves nothing to compute.
+        self.empty = empty
 
     def __call__(self, dst: Tile) -> None:
+        if self.empty:
+            return
         nisa.nc_matmul(dst=dst.normal().nki(), stationary=self.stationary.nki(), moving=self.moving.nki(), accumulate=False, **self.options)
 
     def accumulate(self, dst: Tile) -> None:
         """`dst += product`."""
+        if self.empty:
+            return
         nisa.nc_matmul(dst=dst.normal().nki(), stationary=self.stationary.nki(), moving=self.moving.nki(), accumulate=True, **self.options)
 
 
@@ -42,14 +48,16 @@ def nc_matmul(
     """stationary.T @ moving, contracted over partitions, in PSUM."""
     stationary, moving = emit.to_sbuf(stationary).normal(), emit.to_sbuf(moving).normal()
     stationary.root, moving.root
+    empty = False
     if mask is not None:
         shape = (stationary.shape[0], *moving.shape[1:])
         parts = list(boxes(mask, shape))
-        if len(parts) != 1:
+        if len(parts) > 1:
             raise ValueError("the mask of a matrix product must be a box")
-        box = parts[0]
-        stationary = stationary.narrowed((box[0], *((0, n) for n in stationary.shape[1:])))
-        moving = moving.narrowed((box[0], *((0, n) for n in moving.shape[1:])))
+        empty = not parts
+        for box in parts:
+            stationary = stationary.narrowed((box[0], *((0, n) for n in stationary.shape[1:])))
+            moving = moving.narrowed((box[0], *((0, n) for n in moving.shape[1:])))
     options = {k: v for k, v in more.items() if k in ("tile_position", "tile_size", "perf_mode") and v not in (None, ())}
     if "perf_mode" in options:
         mode = getattr(options["perf_mode"], "value", options["perf_mode"])
@@ -65,7 +73,7 @@ def nc_matmul(
     columns = int(np.prod(stationary.shape[2 if double else 1 :]))
     free = moving.shape[2 if double else 1 :]
     kept = moving.dtype if is_transpose else as_dtype("float32")
-    return Tile.pending((columns, *free), kept, nl.psum, _Product(stationary, moving, options))
+    return Tile.pending((columns, *free), kept, nl.psum, _Product(stationary, moving, options, empty))
 
 
 def nc_transpose(data: Tile, mask: Any = None, dtype: Any = None, engine: Any = None, **_: Any) -> Tile:
