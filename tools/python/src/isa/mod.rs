@@ -161,7 +161,7 @@ fn families() -> [&'static [Row]; 10] {
     ]
 }
 
-/// A function of `nki.isa`, as Python sees it.
+// A function of `nki.isa`, as Python sees it. A documentation comment would hide that of the function.
 #[pyclass(frozen, module = "nki.isa")]
 pub struct Instruction {
     row: &'static Row,

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from .. import _native
+from .exchanges import *  # noqa: F403
 from .isa import VirtualRegister
 
 
@@ -14,10 +15,6 @@ class ReplicaGroup:
     """Groups of ranks."""
 
     groups: Any
-
-
-for _name in _native.instructions()[1]:
-    globals()[_name] = _native.Instruction(_name)
 
 
 def rank_id(name: Any = None) -> Any:

@@ -1,31 +1,8 @@
-"""`neuronxcc.nki.typing`: annotations of kernels."""
+"""`neuronxcc.nki.typing`: annotations of kernels, those of `nki.typing`."""
 
-from __future__ import annotations
-
-from typing import Any
+from ..nki.typing import mutable as mutable
+from ..nki.typing import mutable_tensor as mutable_tensor
+from ..nki.typing import scalar as scalar
+from ..nki.typing import tensor as tensor
 
 __all__ = ["mutable", "mutable_tensor", "scalar", "tensor"]
-
-
-class _Annotation:
-    """A name for annotations; brackets declare a shape."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getitem__(self, shape: Any) -> "_Annotation":
-        return self
-
-    def __call__(self, *_args: Any, **_kwargs: Any) -> "_Annotation":
-        return self
-
-    def __or__(self, other: Any) -> Any:
-        return self
-
-    __ror__ = __or__
-
-    def __repr__(self) -> str:
-        return f"nki.typing.{self._name}"
-
-
-tensor, mutable_tensor, mutable, scalar = map(_Annotation, ("tensor", "mutable_tensor", "mutable", "scalar"))

@@ -6,81 +6,32 @@ and the questions about the target.
 
 from __future__ import annotations
 
-import enum as _enum
 from typing import Any
 
 from ... import _native
 from ...errors import NkiValidationError as NkiValidationError
-from ..target import NcVersion as nc_version
+from ..target import NcVersion
 from ..target import generation as get_nc_version
+from .enums import dge_mode as dge_mode
+from .enums import dma_engine as dma_engine
+from .enums import engine as engine
+from .enums import matmul_perf_mode as matmul_perf_mode
+from .enums import oob_mode as oob_mode
+from .enums import reduce_cmd as reduce_cmd
+from .functions import *  # noqa: F403
 
+nc_version = NcVersion
 VirtualRegister = _native.VirtualRegister
 NkiInstruction = _native.NkiInstruction
 _Tensor = _native.NkiTensor
 
 
-class engine(_enum.IntEnum):
-    """Engines."""
-
-    unknown = 0
-    tensor = 1
-    scalar = 2
-    gpsimd = 3
-    dma = 4
-    vector = 5
-    sync = 6
-
-
 unknown_engine, tensor_engine, scalar_engine, gpsimd_engine, vector_engine = engine.unknown, engine.tensor, engine.scalar, engine.gpsimd, engine.vector
-
-
-class reduce_cmd(_enum.IntEnum):
-    """What an instruction does with the accumulation registers."""
-
-    idle = 0
-    reset = 1
-    reduce = 2
-    reset_reduce = 3
-    load_reduce = 4
-
-
-class oob_mode(_enum.IntEnum):
-    """What an index outside of a tensor means."""
-
-    error = 0
-    skip = 1
-
-
-class dge_mode(_enum.IntEnum):
-    """Who makes the descriptors of a copy."""
-
-    unknown = 0
-    swdge = 1
-    hwdge = 2
-    none = 3
-
-
-class matmul_perf_mode(str, _enum.Enum):
-    """Modes of the tensor engine."""
-
-    none = "none"
-    double_row = "double_row"
-
-
-class dma_engine(_enum.IntEnum):
-    """Engines that exchange between cores."""
-
-    dma = 1
-    gpsimd_dma = 2
 
 
 def get_nc_sub_version() -> int:
     """The revision of the target."""
     return 0
-
-
-for _name in _native.instructions()[0]:
-    globals()[_name] = _native.Instruction(_name)
 
 
 # ---- registers

@@ -104,7 +104,7 @@ def _place(address: Any) -> Any:
     return None
 
 
-def ndarray(shape: Any, dtype: Any, buffer: Any = None, name: str = "", address: Any = None) -> Any:
+def ndarray(shape: Any, dtype: Any, buffer: Any = None, name: str = "", address: Any = None) -> NkiTensor:
     """A new tensor without values. `address`, a (partition, byte), is what `check="overlap"` looks at; storage is never shared."""
     sizes = _sizes(shape)
     region = _region_name(buffer)
@@ -127,32 +127,32 @@ def _fill(t: Any, value: Any) -> Any:
     return t
 
 
-def full(shape: Any, fill_value: Any, dtype: Any, buffer: Any = None, name: str = "", **_: Any) -> Any:
+def full(shape: Any, fill_value: Any, dtype: Any, buffer: Any = None, name: str = "", **_: Any) -> NkiTensor:
     """A new tensor of one value."""
     return _fill(ndarray(shape, dtype, buffer, name), fill_value)
 
 
-def zeros(shape: Any, dtype: Any = _float32, buffer: Any = None, name: str = "", **_: Any) -> Any:
+def zeros(shape: Any, dtype: Any = _float32, buffer: Any = None, name: str = "", **_: Any) -> NkiTensor:
     """A new tensor of zeros."""
     return full(shape, 0, dtype, buffer, name)
 
 
-def ones(shape: Any, dtype: Any = _float32, buffer: Any = None, name: str = "", **_: Any) -> Any:
+def ones(shape: Any, dtype: Any = _float32, buffer: Any = None, name: str = "", **_: Any) -> NkiTensor:
     """A new tensor of ones."""
     return full(shape, 1, dtype, buffer, name)
 
 
-def empty_like(x: Any, dtype: Any = None, buffer: Any = None, name: str = "") -> Any:
+def empty_like(x: Any, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
     """A new tensor of the shape of `x`."""
     return ndarray(x.shape, x.dtype if dtype is None else dtype, x.buffer if buffer is None else buffer, name)
 
 
-def zeros_like(x: Any, dtype: Any = None, buffer: Any = None, name: str = "") -> Any:
+def zeros_like(x: Any, dtype: Any = None, buffer: Any = None, name: str = "") -> NkiTensor:
     """A new tensor of zeros of the shape of `x`."""
     return _fill(empty_like(x, dtype, buffer, name), 0)
 
 
-def shared_constant(constant: Any, dtype: Any = None, **_: Any) -> Any:
+def shared_constant(constant: Any, dtype: Any = None, **_: Any) -> NkiTensor:
     """A tensor of HBM with the values of an array or a `.npy` file."""
     values = _np.load(constant) if isinstance(constant, (str, _os.PathLike)) else _np.asarray(constant)
     kind = _as_dtype(values.dtype if dtype is None else dtype) if values.dtype != _np.float64 else _as_dtype(dtype or _float32)
@@ -170,7 +170,7 @@ def _identity_of(n: int, dtype: Any) -> Any:
     return made
 
 
-def shared_identity_matrix(n: int, dtype: Any = "uint8", dst: Any = None) -> Any:
+def shared_identity_matrix(n: int, dtype: Any = "uint8", dst: Any = None) -> NkiTensor:
     """An identity matrix in SBUF."""
     made = _identity_of(n, dtype)
     if dst is not None:
@@ -292,7 +292,7 @@ def no_reorder() -> Any:
 # ---- functions that return tiles
 
 
-def rand(shape: Any, dtype: Any = _float32, buffer: Any = None, name: str = "") -> Any:
+def rand(shape: Any, dtype: Any = _float32, buffer: Any = None, name: str = "") -> NkiTensor:
     """Random numbers in [0, 1)."""
     from .. import isa
 
