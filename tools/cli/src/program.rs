@@ -135,6 +135,8 @@ pub struct Loaded {
     pub modules: Vec<Module>,
     /// Remarks of the lowering.
     pub notes: Vec<String>,
+    /// What the program was read from. A module is validated when it is read, a kernel is not.
+    pub kind: Kind,
 }
 
 /// Reads a module, or lowers a KLR kernel. A kernel's errors come all at once.
@@ -145,7 +147,7 @@ pub fn load(source: &Source, options: &LowerOptions) -> Result<Loaded, Vec<Error
     match source.kind().map_err(|e| vec![e])? {
         Kind::BirJson => {
             let module = format::read_all(&source.bytes).map_err(all)?;
-            Ok(Loaded { modules: vec![module], notes: Vec::new() })
+            Ok(Loaded { modules: vec![module], notes: Vec::new(), kind: Kind::BirJson })
         }
         Kind::Klr => {
             let file = birsim_klr::read(&source.bytes).map_err(one)?;
@@ -184,7 +186,7 @@ pub fn load_ranks(sources: &[Source], options: &LowerOptions, lnc: Option<u32>) 
             }
             if errors.is_empty() {
                 in_core_order(&mut modules, lnc).map_err(|e| vec![e])?;
-                return Ok(Loaded { modules, notes: Vec::new() });
+                return Ok(Loaded { modules, notes: Vec::new(), kind: Kind::BirJson });
             }
             Err(errors)
         }
@@ -289,7 +291,7 @@ fn lower(file: ast::File, options: &LowerOptions) -> Result<Loaded, Vec<Error>> 
     };
     let options = LowerOptions { arch: options.arch.or(LowerOptions::default().arch), ..options.clone() };
     let lowered = birsim_klr::lower(&program, &options)?;
-    Ok(Loaded { modules: lowered.modules, notes: lowered.notes })
+    Ok(Loaded { modules: lowered.modules, notes: lowered.notes, kind: Kind::Klr })
 }
 
 /// Sorts the gravest error to the end: what is wrong with the input outweighs what birsim lacks.

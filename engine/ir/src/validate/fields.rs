@@ -3,6 +3,7 @@
 use super::operands::MAX_PAIRS;
 use super::sync::MAX_ID;
 use super::{Slot, Walk};
+use crate::accepts;
 use crate::table::{Absence, Field};
 use crate::{Axis, BranchCompare, Expr, FieldType, Instruction, Opcode, Operand, Steer, Value};
 use birsim_kernels::alu::AluOp;
@@ -39,6 +40,7 @@ impl<'m> Walk<'m> {
                     // The one missing key for which the reference has a number.
                     let number = if i.opcode.steers(Steer::CallKernel) && field.key == "func" { " (250)" } else { "" };
                     let e = Error::new(Code::J003, format!("{} has no key `{}`{number}", i.opcode, field.key));
+                    let e = e.advice(accepts::add(field.key, &accepts::of_type(field.ty)));
                     self.fault(i, Slot::Key(field.key), e);
                 }
                 None => {}

@@ -48,6 +48,10 @@ impl Context<'_> {
                 self.program.operands.push(compiled);
             }
         }
+        if let Some(e) = super::matmul::misfit(i, u32::from(self.layout.target.arch() as u8)) {
+            let out = first as usize + i.ins.len();
+            self.program.operands[out] = Opnd::Faulty(Box::new(e));
+        }
         let operands = OperandRange {
             first,
             ins: count(i.ins.len())?,

@@ -4,6 +4,7 @@
 
 mod control;
 mod instruction;
+mod matmul;
 mod parallel;
 mod sync;
 

@@ -391,7 +391,7 @@ pub struct Convert {
     #[arg(long)]
     pub accept_abstract: bool,
     /// Write only the module of core K, to the file that -o names.
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub core: Option<usize>,
     /// Replace each NKIKLIRKernel by a call of its kernel, read from the file it names in the folder of the program.
     #[arg(long)]

@@ -1,7 +1,7 @@
 //! `birsim validate`: everything that can be said without inputs.
 
 use crate::args::Validate;
-use crate::program::{self, Source};
+use crate::program::{self, Kind, Source};
 use crate::term::{Term, print};
 use crate::usage;
 use birsim_engine::ir::spelling::misspelt;
@@ -25,8 +25,9 @@ pub fn run(args: &Validate, term: &Term) -> Result<i32> {
         Ok(loaded) => loaded,
         Err(errors) => return Ok(report(errors, &name, term)),
     };
-    // Modules that were lowered from another form have not been validated yet.
-    for module in &loaded.modules {
+    // The text is not needed any more. What was read as a module was validated at that; what was lowered was not.
+    drop(sources);
+    for module in loaded.modules.iter().filter(|_| loaded.kind == Kind::Klr) {
         if let Err(errors) = birsim_engine::ir::validate::validate(module) {
             return Ok(report(errors, &name, term));
         }

@@ -27,7 +27,7 @@ use folder::OutputFolder;
 use paths::Paths;
 use progress::Meter;
 use report::Record;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
@@ -102,7 +102,9 @@ fn execute(args: &Run, term: &Term, record: &mut Record, deadline: Option<Instan
     for note in &loaded.notes {
         record.warning(Remark::Lowering, note.clone());
     }
-    let modules = loaded.modules;
+    let (modules, confined) = (loaded.modules, loaded.kind == Kind::Klr);
+    // The text of a large program is not needed any more.
+    let folders: Vec<PathBuf> = sources.into_iter().map(|s| s.folder).collect();
     record.engines = usage::engines(&modules);
 
     let counter = Arc::new(AtomicU64::new(0));
@@ -118,7 +120,7 @@ fn execute(args: &Run, term: &Term, record: &mut Record, deadline: Option<Instan
     builder = watch::configure(builder, args, trace.as_ref())?;
     let mut sim = Cores::load(&builder, &modules)?;
     let decls = declarations(&sim, &modules, &profile);
-    let inputs = inputs(args, &decls, &sources)?;
+    let inputs = inputs(args, &decls, &folders, confined)?;
     let goldens = Given { named: &args.golden, positional: &args.output_files, collection: args.goldens.as_deref() };
     let goldens = Plan::goldens(&decls, &goldens)?;
     watch::check_dumps(args, &decls)?;
@@ -314,12 +316,12 @@ fn declarations(sim: &Cores, modules: &[Module], profile: &Profile) -> Vec<Decl>
 }
 
 /// Where the inputs come from.
-fn inputs(args: &Run, decls: &[Decl], sources: &[Source]) -> Result<Plan> {
+fn inputs(args: &Run, decls: &[Decl], own: &[PathBuf], confined: bool) -> Result<Plan> {
     let given = Given { named: &args.input, positional: &args.input_files, collection: args.inputs.as_deref() };
     let mut folders: Vec<&Path> =
-        args.constants.as_deref().into_iter().chain(sources.iter().map(|s| s.folder.as_path())).collect();
+        args.constants.as_deref().into_iter().chain(own.iter().map(PathBuf::as_path)).collect();
     folders.dedup();
-    let files = Files { folders: &folders, confined: sources[0].kind()? == Kind::Klr };
+    let files = Files { folders: &folders, confined };
     Plan::inputs(decls, &given, args.random_inputs, &files)
 }
 

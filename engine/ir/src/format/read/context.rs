@@ -2,7 +2,7 @@
 
 use super::locate;
 use super::span::Text;
-use crate::{ApPair, Name, Pairs};
+use crate::{ApPair, Name, Pairs, accepts};
 use birsim_kernels::{Code, Error};
 use hashbrown::HashSet;
 use serde::de;
@@ -104,7 +104,8 @@ impl Context {
     #[cold]
     pub fn missing<E: de::Error>(&self, key: &'static str, record: &str) -> E {
         self.at_key(key);
-        self.fail_with(Error::new(Code::J003, format!("{record} has no key `{key}`")))
+        let advice = accepts::add(key, &accepts::of_key(key));
+        self.fail_with(Error::new(Code::J003, format!("{record} has no key `{key}`")).advice(advice))
     }
 
     /// The error that ended reading: typed when a visitor recorded one, else translated from serde_json's; the operand
