@@ -560,3 +560,56 @@ fn d55_products_that_leave_float32_are_rounded_before_they_are_added() {
         same_bits(out.values(), &want);
     }
 }
+
+#[test]
+fn a_product_that_goes_straight_into_psum_has_the_bits_of_the_two_steps() {
+    let profile = Profile::default();
+    for (k, m, n) in [(1, 1, 1), (3, 5, 7), (128, 12, 64), (128, 128, 512), (64, 33, 100), (128, 128, 37)] {
+        for dtype in [Dtype::Float32, Dtype::Bfloat16, Dtype::Float8e4] {
+            for fma in [false, true] {
+                let random = |seed: usize, count: usize| -> Vec<f32> {
+                    (0..count).map(|i| ((i * 7919 + seed * 104_729) % 8191) as f32 / 1024.0 - 4.0).collect()
+                };
+                let (w, x) = (encode(dtype, &random(1, k * m)), encode(dtype, &random(2, k * n)));
+                let (w, x) = (view(&w, dtype, &[k as u32, m as u32]), view(&x, dtype, &[k as u32, n as u32]));
+                let p = Matmult { fma, ..Matmult::default() };
+                let mut product = Product::default();
+                matmult(&p, &x, &w, &mut product, &profile).unwrap();
+                // Rows with a gap between them, as partitions of PSUM have.
+                let pitch = 4 * (n as i64 + 3);
+                let pairs = [Pair { stride: pitch, num: m as u32 }, Pair { stride: 4, num: n as u32 }];
+                let pattern = Pattern::new(Dtype::Float32, 0, &pairs).unwrap();
+                let mut old = random(3, m * (n + 3));
+                old[0] = -0.0;
+                for add in [false, true] {
+                    let (mut two, mut one) = (old.clone(), old.clone());
+                    let mut dst = Dst::new(bytemuck::cast_slice_mut(&mut two), &pattern).unwrap();
+                    for lane in 0..m {
+                        let marks = if add { Marks::All } else { Marks::None };
+                        store_row(&mut dst, lane, 0, product.row(lane), marks, &profile).unwrap();
+                    }
+                    let mut dst = Dst::new(bytemuck::cast_slice_mut(&mut one), &pattern).unwrap();
+                    let mut scratch = Product::default();
+                    assert!(matmult_into(&p, &x, &w, &mut dst, add, &mut scratch, &profile).unwrap());
+                    same_bits(&one, &two);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_destination_of_another_shape_or_dtype_is_left_to_the_two_steps() {
+    let (x, w) = (floats(&[1.0; 8], &[2, 4]), floats(&[1.0; 6], &[2, 3]));
+    let into = |dtype, nums: &[u32]| {
+        let pattern = Pattern::dense(dtype, nums).unwrap();
+        let mut bytes = vec![7u8; pattern.len() * dtype.size()];
+        let mut dst = Dst::new(&mut bytes, &pattern).unwrap();
+        let p = Matmult::default();
+        let done = matmult_into(&p, &x, &w, &mut dst, false, &mut Product::default(), &Profile::default()).unwrap();
+        assert!(done || bytes.iter().all(|b| *b == 7));
+        done
+    };
+    assert!(into(Dtype::Float32, &[3, 4]) && into(Dtype::Float32, &[3, 2, 2]));
+    assert!(!into(Dtype::Float32, &[4, 3]) && !into(Dtype::Float32, &[3, 5]) && !into(Dtype::Bfloat16, &[3, 4]));
+}

@@ -5,7 +5,7 @@ use super::Want::{In, Out};
 use super::fields::own;
 use crate::ir::MemoryType;
 use crate::ir::opcodes::params;
-use crate::memory::accumulate::{MacMode, clear, write_product};
+use crate::memory::accumulate::{MacMode, all_marked, clear, write_product};
 use crate::target::PSUM_BANK_BYTES;
 use crate::world::{AccumShadow, Diagnostic, Draft, Remark};
 use crate::{Code, Error, Result};
@@ -72,12 +72,42 @@ fn prepare_matmult_mx(draft: &Draft) -> Result<Product> {
 /// Matmult (8).
 pub fn matmult(cx: &mut Cx, own: &Product) -> Result<()> {
     let mut product = std::mem::take(&mut cx.m.scratch.product);
-    let done = cx
-        .open(&[In(0), In(1)])
-        .and_then(|io| matmul::matmult(&own.p, &io.ins.src(0)?, &io.ins.src(1)?, &mut product, io.profile));
-    let done = done.and_then(|()| store(cx, own, product.rows(), product.cols(), product.values()));
+    let done = straight(cx, own, &mut product).and_then(|done| match done {
+        true => Ok(()),
+        false => through_product(cx, own, &mut product),
+    });
     cx.m.scratch.product = product;
     done
+}
+
+/// Computes the product, then writes it.
+fn through_product(cx: &mut Cx, own: &Product, product: &mut matmul::Product) -> Result<()> {
+    let io = cx.open(&[In(0), In(1)])?;
+    matmul::matmult(&own.p, &io.ins.src(0)?, &io.ins.src(1)?, product, io.profile)?;
+    drop(io);
+    store(cx, own, product.rows(), product.cols(), product.values())
+}
+
+/// Lets the product go from the registers into PSUM. False, and nothing is done, unless all elements are treated alike and
+/// nothing else is to be cleared or noted.
+fn straight(cx: &mut Cx, own: &Product, scratch: &mut matmul::Product) -> Result<bool> {
+    if own.region.is_some() || cx.out_memory(0)? != MemoryType::Psum {
+        return Ok(false);
+    }
+    let arena = cx.out_arena(0)?;
+    let mut io = cx.open(&[In(0), In(1), Out(0)])?;
+    let mut dst = io.outs.dst(0)?;
+    let Some(marks) = io.accums.get_mut(arena).and_then(|a| a.0.as_mut()) else { return Ok(false) };
+    let add = own.mode == MacMode::Accumulate;
+    if add && !all_marked(&dst, marks) {
+        return Ok(false);
+    }
+    let (ifmap, weights) = (io.ins.src(0)?, io.ins.src(1)?);
+    let done = matmul::matmult_into(&own.p, &ifmap, &weights, &mut dst, add, scratch, io.profile)?;
+    if done {
+        marks.set(dst.pattern(), true);
+    }
+    Ok(done)
 }
 
 /// Reads the flag byte. START clears the addressed elements (ruling D40), neither flag overwrites.

@@ -81,6 +81,16 @@ fn marks_of<'a>(dst: &Dst, marks: &Shadow, lane: usize, start: usize, each: &'a 
     Marks::Each(each)
 }
 
+/// Every element carries the accumulate mark. False also where that would take long to find out.
+pub fn all_marked(dst: &Dst, marks: &Shadow) -> bool {
+    let (pattern, row) = (dst.pattern(), dst.lane_len() * dst.dtype().size());
+    let marked = |lane| {
+        let first = pattern.byte_of(lane, 0) as usize;
+        marks.uniform(first, first + row) == Some(true)
+    };
+    pattern.is_contiguous() && !dst.is_empty() && (0..dst.lanes()).all(marked)
+}
+
 /// Clears data and marks of every element of a pattern (start of an accumulation group over a zero region).
 pub fn clear(dst: &mut Dst, marks: &mut Shadow) {
     let zero = [0u8; CHUNK];

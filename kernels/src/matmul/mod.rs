@@ -1,10 +1,11 @@
 //! Matmult (8) and its relatives: the product of a stationary and a moving matrix (`matmul-mx.md` 2).
 //!
 //! The kernel computes the finished product in float32; writing it to PSUM, by copy or by accumulation, is the
-//! machine's step ([`store_row`]). Order of every sum: acc = +0.0; for k ascending acc = acc + a * b with two
-//! roundings, or one where the profile says so (ruling D55).
+//! machine's step ([`store_row`]). Where all elements are treated alike both are one step ([`matmult_into`]). Order of
+//! every sum: acc = +0.0; for k ascending acc = acc + a * b with two roundings, or one where the profile says so (ruling
+//! D55).
 
-use crate::access::Src;
+use crate::access::{Dst, RowsMut, Src};
 use crate::{Code, Dtype, Error, Profile, Result, rehearsal};
 
 mod gemm;
@@ -17,7 +18,7 @@ pub use crate::isa::Isa;
 pub use gemm::Tile;
 pub use psum::{Marks, store_row};
 
-use gemm::multiply;
+use gemm::{Leave, Output, multiply};
 use pack::Side;
 pub(crate) use pack::{Packed, pad};
 pub(crate) use rounding::Rounding;
@@ -144,6 +145,10 @@ impl Product {
         }
     }
 
+    fn buffers(&mut self) -> (&mut Vec<f32>, &mut Vec<f32>) {
+        (&mut self.weights, &mut self.ifmap)
+    }
+
     pub(crate) fn parts(&mut self) -> (&mut [f32], &mut Vec<f32>, &mut Vec<f32>) {
         (&mut self.values[..self.rows * self.cols], &mut self.weights, &mut self.ifmap)
     }
@@ -153,43 +158,96 @@ impl Product {
 ///
 /// Both operands have k on their lanes; their elements per lane are flattened in pattern order.
 pub fn matmult(p: &Matmult, ifmap: &Src, weights: &Src, out: &mut Product, profile: &Profile) -> Result<()> {
+    if p.is_transpose && p.level > 20 {
+        check_operands(p, ifmap, weights)?;
+        return transpose::transpose(p, ifmap, weights, out);
+    }
+    let sides = Sides::new(p, ifmap, weights, profile)?;
+    product(&sides.stationary, &sides.moving, out, Isa::best(), sides.rounding);
+    Ok(())
+}
+
+/// [`matmult`] straight into its destination, without a product in between: stored, or added to what is there with one
+/// rounding. False, and nothing is written, when the destination is not plain float32 of the product's shape; the bits are
+/// those of [`matmult`] and [`store_row`]. `scratch` is space for packed operands.
+pub fn matmult_into(
+    p: &Matmult,
+    ifmap: &Src,
+    weights: &Src,
+    dst: &mut Dst,
+    add: bool,
+    scratch: &mut Product,
+    profile: &Profile,
+) -> Result<bool> {
+    if p.is_transpose && p.level > 20 || dst.dtype() != Dtype::Float32 {
+        return Ok(false);
+    }
+    let sides = Sides::new(p, ifmap, weights, profile)?;
+    let (m, n) = (sides.stationary.columns(), sides.moving.columns());
+    if dst.lanes() != m || dst.lane_len() != n {
+        return Ok(false);
+    }
+    let Some(rows) = dst.lanes_as_mut(0..m, 0, n) else { return Ok(false) };
+    if rehearsal::is_on() {
+        return Ok(true);
+    }
+    let out = Output::new(rows, if add { Leave::Add } else { Leave::Store });
+    let (wbuf, ibuf) = scratch.buffers();
+    multiply(Isa::best(), sides.rounding, &sides.stationary, &sides.moving, &out, wbuf, ibuf);
+    Ok(true)
+}
+
+/// Both operands of a product, checked.
+struct Sides<'a> {
+    stationary: Side<'a>,
+    moving: Side<'a>,
+    rounding: Rounding,
+}
+
+impl<'a> Sides<'a> {
+    fn new(p: &Matmult, ifmap: &'a Src, weights: &'a Src, profile: &Profile) -> Result<Self> {
+        check_operands(p, ifmap, weights)?;
+        let (k, n, m) = (ifmap.lanes(), ifmap.lane_len(), weights.lane_len());
+        let double = matches!(p.perf_mode, MatmultPerfMode::DoubleRow | MatmultPerfMode::DoubleRowSwInterleave);
+        let (m, n) = if double { doubled(ifmap, weights)? } else { (m, n) };
+        check_sizes(p, k, m, n)?;
+        let rounded = ifmap.dtype() == Dtype::Float32r;
+        let mut stationary = Side::new(weights, m, rounded, p.weights_zero);
+        let mut moving = Side::new(ifmap, n, rounded, p.ifmap_zero);
+        if double {
+            stationary = stationary.halves();
+            moving = moving.halves();
+        }
+        if p.perf_mode == MatmultPerfMode::DoubleRowSwInterleave {
+            stationary = match profile.matmul_sw_interleave {
+                SwInterleave::Refuse => {
+                    return Err(Error::new(
+                        Code::U002,
+                        "the column order of DoubleRowSwInterleave weights is not published",
+                    )
+                    .advice("use DoubleRow, or choose an order with --set matmul_sw_interleave=plain or =reversed"));
+                }
+                SwInterleave::Plain => stationary.interleaved(false),
+                SwInterleave::Reversed => stationary.interleaved(true),
+            };
+        }
+        let rounding = Rounding::of(p.fma, [weights.dtype(), ifmap.dtype()]);
+        Ok(Sides { stationary, moving, rounding })
+    }
+}
+
+/// The checks before the sizes: dtypes, replication, equal partitions.
+fn check_operands(p: &Matmult, ifmap: &Src, weights: &Src) -> Result<()> {
     gate(ifmap, weights)?;
     if p.replication != [0; 3] {
         return Err(Error::new(Code::U002, "how replicated rows are shifted is not published")
             .received(format!("{:?}", p.replication)));
     }
-    let (k, n, m) = (ifmap.lanes(), ifmap.lane_len(), weights.lane_len());
+    let k = ifmap.lanes();
     if k != weights.lanes() {
         return Err(Error::new(Code::S002, "invalid matrix product: both operands have the same number of partitions")
             .received(format!("ifmap {k}, weights {}", weights.lanes())));
     }
-    if p.is_transpose && p.level > 20 {
-        return transpose::transpose(p, ifmap, weights, out);
-    }
-    let double = matches!(p.perf_mode, MatmultPerfMode::DoubleRow | MatmultPerfMode::DoubleRowSwInterleave);
-    let (m, n) = if double { doubled(ifmap, weights)? } else { (m, n) };
-    check_sizes(p, k, m, n)?;
-    let rounded = ifmap.dtype() == Dtype::Float32r;
-    let mut a = Side::new(weights, m, rounded, p.weights_zero);
-    let mut b = Side::new(ifmap, n, rounded, p.ifmap_zero);
-    if double {
-        a = a.halves();
-        b = b.halves();
-    }
-    if p.perf_mode == MatmultPerfMode::DoubleRowSwInterleave {
-        a = match profile.matmul_sw_interleave {
-            SwInterleave::Refuse => {
-                return Err(Error::new(
-                    Code::U002,
-                    "the column order of DoubleRowSwInterleave weights is not published",
-                )
-                .advice("use DoubleRow, or choose an order with --set matmul_sw_interleave=plain or =reversed"));
-            }
-            SwInterleave::Plain => a.interleaved(false),
-            SwInterleave::Reversed => a.interleaved(true),
-        };
-    }
-    product(&a, &b, out, Isa::best(), Rounding::of(p.fma, [weights.dtype(), ifmap.dtype()]));
     Ok(())
 }
 
@@ -225,8 +283,9 @@ pub(crate) fn product(a: &impl Packed, b: &impl Packed, out: &mut Product, isa: 
     if rehearsal::is_on() {
         return;
     }
-    let (values, wbuf, ibuf) = out.parts();
-    multiply(isa, rounding, a, b, values, wbuf, ibuf);
+    let (n, (values, wbuf, ibuf)) = (b.columns(), out.parts());
+    let rows = Output::new(RowsMut::dense(values, n), Leave::Store);
+    multiply(isa, rounding, a, b, &rows, wbuf, ibuf);
 }
 
 pub(crate) fn check_sizes(p: &Matmult, k: usize, m: usize, n: usize) -> Result<()> {

@@ -3,6 +3,8 @@
 //! Layout of a packed side with width w: for each group of w columns, for each k, w neighbouring values; the last
 //! group is padded with zeros, whose products are computed and dropped.
 
+#[cfg(target_arch = "x86_64")]
+use super::rounding::Exponents;
 use crate::Dtype;
 use crate::access::{CHUNK, Src};
 use crate::cast::round_f32r;
@@ -16,19 +18,21 @@ pub(crate) trait Packed: Sync {
     fn columns(&self) -> usize;
     /// Packs columns `first..first + n` into as many groups of depth * width values; `first` is a multiple of `width`.
     fn pack(&self, width: usize, first: usize, n: usize, out: &mut [f32]);
-    /// The matrix itself, when memory holds it as float32 rows.
+    /// The matrix itself, when memory holds it as rows of float32 or bfloat16.
     fn rows(&self) -> Option<Rows<'_>> {
         None
     }
 }
 
-/// float32 rows in memory, without a promise of alignment.
+/// Rows of float32 or bfloat16 in memory, without a promise of alignment.
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only AVX-512 reads them"))]
 pub(crate) struct Rows<'a> {
     /// First element.
     pub first: *const u8,
     /// Bytes from row to row.
     pub stride: isize,
+    /// bfloat16, which a shift widens.
+    pub narrow: bool,
     depth: usize,
     columns: usize,
     life: PhantomData<&'a [u8]>,
@@ -42,6 +46,16 @@ impl Rows<'_> {
     /// There are at least so many rows and columns.
     pub fn holds(&self, depth: usize, columns: usize) -> bool {
         depth <= self.depth && columns <= self.columns
+    }
+
+    /// Exponents of all values of bfloat16 rows.
+    pub(super) fn exponents(&self) -> Exponents {
+        let row = |k: usize| {
+            let first = self.first.wrapping_offset(self.stride * k as isize).cast::<[u8; 2]>();
+            // SAFETY: row k has `columns` neighbouring elements of two bytes, which are only read.
+            unsafe { std::slice::from_raw_parts(first, self.columns) }
+        };
+        Exponents::of_bf16((0..self.depth).map(row))
     }
 }
 
@@ -119,8 +133,10 @@ impl Packed for Side<'_> {
     }
 
     fn rows(&self) -> Option<Rows<'_>> {
-        let (first, stride) = self.src.lane_rows().filter(|_| self.is_raw() && self.order == Order::Plain)?;
-        Some(Rows { first, stride, depth: self.depth(), columns: self.columns, life: PhantomData })
+        let narrow = self.src.dtype() == Dtype::Bfloat16;
+        let plain = self.order == Order::Plain && self.zero.is_none() && !self.round;
+        let (first, stride) = self.src.lane_rows().filter(|_| plain && (narrow || self.is_raw()))?;
+        Some(Rows { first, stride, narrow, depth: self.depth(), columns: self.columns, life: PhantomData })
     }
 
     fn pack(&self, width: usize, first: usize, n: usize, out: &mut [f32]) {

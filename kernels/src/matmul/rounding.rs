@@ -2,6 +2,8 @@
 //! where the product itself is exact, both give the same bits.
 
 use crate::Dtype;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::per_isa;
 
 /// How a product and the sum it enters are rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +66,24 @@ impl Exponents {
         Exponents { low: low.wrapping_add(1) >> 23, high: high >> 23 }
     }
 
+    /// The same for rows of bfloat16.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn of_bf16<'a>(rows: impl Iterator<Item = &'a [[u8; 2]]>) -> Self {
+        per_isa! {
+            fn row(values: &[[u8; 2]], low: u16, high: u16) -> (u16, u16) {
+                values.iter().fold((low, high), |(low, high), v| {
+                    let magnitude = u16::from_le_bytes(*v) & 0x7FFF;
+                    (low.min(magnitude.wrapping_sub(1)), high.max(magnitude))
+                })
+            }
+        }
+        let (low, high) = rows.fold((u16::MAX, 0), |(low, high), values| row(values, low, high));
+        if high == 0 {
+            return Exponents { low: 127, high: 127 };
+        }
+        Exponents { low: u32::from(low.wrapping_add(1)) >> 7, high: u32::from(high) >> 7 }
+    }
+
     /// Every product of 24 significant bits fits: its last bit is worth 2^-149 or more, and it stays below 2^128.
     pub(super) fn products_fit(self, other: Self) -> bool {
         // A subnormal number has fewer exponents below it than its field says.
@@ -98,6 +118,13 @@ mod tests {
             }
         }
         assert!(Exponents::of(&[1.0, -3.0, 0.0]).products_fit(Exponents::of(&[0.0; 4])));
+        #[cfg(target_arch = "x86_64")]
+        for list in [&[1.0f32, -3.0, 0.0][..], &[0.0, -0.0], &[1e-39, 2.0], &[f32::NAN, 1.0], &[1e-38, -1e38]] {
+            let rounded: Vec<f32> = list.iter().map(|v| f32::from_bits(v.to_bits() & 0xFFFF_0000)).collect();
+            let bf16: Vec<[u8; 2]> = rounded.iter().map(|v| ((v.to_bits() >> 16) as u16).to_le_bytes()).collect();
+            let rows = bf16.chunks(2);
+            assert_eq!(Exponents::of_bf16(rows), Exponents::of(&rounded), "{list:?}");
+        }
         assert!(!Exponents::of(&[f32::INFINITY]).products_fit(Exponents::of(&[1e10])));
     }
 }

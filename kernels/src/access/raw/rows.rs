@@ -66,10 +66,24 @@ impl<'a, T> RowsMut<'a, T> {
         RowsMut { first: values.as_mut_ptr(), step: 0, count: 1, len: values.len(), life: PhantomData }
     }
 
+    /// A slice as rows of `len` values each; what is left at its end is in none of them.
+    #[inline]
+    pub fn dense(values: &'a mut [T], len: usize) -> Self {
+        let count = values.len() / len.max(1);
+        RowsMut { first: values.as_mut_ptr(), step: (len * size_of::<T>()) as isize, count, len, life: PhantomData }
+    }
+
     /// The same rows for a shorter time.
     #[inline]
     pub fn reborrow(&mut self) -> RowsMut<'_, T> {
         RowsMut { first: self.first, step: self.step, count: self.count, len: self.len, life: PhantomData }
+    }
+}
+
+impl<T> RowsMut<'_, T> {
+    /// Address of the first value, bytes from row to row, number of rows, values per row.
+    pub(crate) fn layout(&mut self) -> (*mut T, isize, usize, usize) {
+        (self.first, self.step, self.count, self.len)
     }
 }
 
