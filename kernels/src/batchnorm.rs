@@ -32,7 +32,7 @@ pub fn bn_stats(p: &BnStats, src: &Src, dst: &mut Dst, profile: &Profile) -> Res
         groups.try_for_each(|group| {
             let first = group * TOGETHER;
             let lanes = TOGETHER.min(dst.lanes() - first);
-            // Partition after partition: [mean, M2] of the even and the odd half.
+            // For each partition: [mean, M2] of the even and the odd half.
             let (mut mean, mut m2) = ([[0.0f32; 2]; TOGETHER], [[0.0f32; 2]; TOGETHER]);
             let mut bufs = [[0.0f32; CHUNK]; TOGETHER];
             let mut n = 0.0f32;
@@ -40,7 +40,7 @@ pub fn bn_stats(p: &BnStats, src: &Src, dst: &mut Dst, profile: &Profile) -> Res
                 for (i, buf) in bufs[..lanes].iter_mut().enumerate() {
                     read(first + i, at, &mut buf[..count]);
                 }
-                // A piece has an even length unless it is the last, so pairs never straddle two pieces.
+                // All pieces but the last have an even length, so no pair is split between two pieces.
                 for at in 0..count / 2 {
                     n += 1.0;
                     let x = std::array::from_fn(|l| [bufs[l][2 * at], bufs[l][2 * at + 1]]);

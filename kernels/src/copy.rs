@@ -37,7 +37,7 @@ pub fn copy(src: &Src, dst: &mut Dst, profile: &Profile) -> Result<()> {
     if same && let Some(done) = copy_across(src, dst) {
         return done;
     }
-    // Lanes are the destination's. A source of another shape is read as one long lane.
+    // The loop runs over the destination's lanes. A source of another shape is read as one long lane.
     let flat = (src.lanes() != dst.lanes()).then(|| src.pattern().flat());
     let flat = flat.as_ref().map(|flat| src.reshaped(flat)).transpose()?;
     let len = dst.lane_len();

@@ -26,7 +26,7 @@ pub struct Affine<'a> {
 /// The affine value prepared for a destination shape.
 struct Walk {
     base: i32,
-    /// Steps modulo 2^32; sums stay right because every operation wraps.
+    /// Steps modulo 2^32. Sums are exact modulo 2^32 because every operation wraps.
     dims: ArrayVec<(i32, usize), MAX_DIMS>,
     channel: i32,
     /// The pattern spans all lanes: a lane starts at lane * lane_len of the walk.
@@ -156,7 +156,7 @@ per_isa! {
     }
 }
 
-/// The comparison of an instruction.
+/// Looks up the comparison that `instruction` names.
 pub(crate) fn comparison(instruction: &str, op: AluOp) -> Result<CompareOp> {
     compare_op(op).map_err(|_| {
         Error::new(Code::S006, format!("{instruction} compares with is_equal, not_equal, is_gt, is_ge, is_lt or is_le"))

@@ -32,7 +32,7 @@ pub(crate) fn each_lane<const N: usize>(
     })
 }
 
-/// An operand has the lanes and the elements per lane of the destination.
+/// Checks that an operand has the lanes and the elements per lane of the destination.
 pub(crate) fn same_shape(name: &str, src: &Src, dst: &Dst) -> Result<()> {
     if src.lanes() == dst.lanes() && src.lane_len() == dst.lane_len() {
         return Ok(());
@@ -48,7 +48,7 @@ pub(crate) fn shapes(name: &str, src: &Src, dst: &Dst) -> Error {
         .operand(name)
 }
 
-/// The instruction moves bits only, so both dtypes are the same.
+/// Checks that both dtypes are the same, for instructions that only move bits.
 pub(crate) fn no_cast(instruction: &str, src: Dtype, dst: Dtype) -> Result<()> {
     if src == dst {
         return Ok(());
@@ -58,7 +58,7 @@ pub(crate) fn no_cast(instruction: &str, src: Dtype, dst: Dtype) -> Result<()> {
         .advice("give both operands one dtype; a TensorCopy before or after it converts"))
 }
 
-/// A conversion between the two dtypes exists: packed elements can only be moved.
+/// Checks that a conversion between the two dtypes exists: packed elements can only be moved.
 pub(crate) fn castable(src: Dtype, dst: Dtype, profile: &Profile) -> Result<()> {
     if src == dst {
         return Ok(());
@@ -122,7 +122,7 @@ pub(crate) fn scalar_as(imm: Imm, to: Dtype, profile: &Profile) -> Result<[u8; 8
 
 /// Repeats one element over `out`.
 pub(crate) fn repeat(element: &[u8], out: &mut [u8]) {
-    // The width is known to the compiler in each arm: a copy of unknown length per element would be a call.
+    // Each arm has a constant width; copying an unknown length per element would be a function call.
     match *element {
         [b] => out.fill(b),
         [a, b] => out.as_chunks_mut().0.fill([a, b]),

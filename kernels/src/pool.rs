@@ -76,7 +76,7 @@ pub fn pool(func: PoolFunctionType, src: &Src, dst: &mut Dst, profile: &Profile)
     })
 }
 
-/// A window in progress. Pieces but the last have a multiple of four elements.
+/// A window in progress. All pieces but the last have a multiple of four elements.
 enum Window {
     Max(f32),
     Avg { lanes: [f32; 4], tail: [f32; 3], tail_len: usize },

@@ -64,7 +64,7 @@ fn reduce(p: &TensorReduce, src: &Src, dst: &mut Dst, profile: &Profile) -> Resu
             let rows = rows(p, src, dst)?;
             let accumulate = p.accumulate.map(|op| float_op(op, profile)).transpose()?;
             if p.op == AluOp::Average {
-                // Divide first: the seed is x0 / N, the steps add (1/N) * x.
+                // Division comes first: the fold starts at x0 / N, and its steps add (1/N) * x.
                 let n = rows.extent;
                 let run = Fold { op: average_op(n), seed: move |x: f32| x / n as f32, finish: |_: &mut [f32]| {} };
                 return run.run(p, rows, accumulate, src, dst, profile);
@@ -187,7 +187,7 @@ impl<N: Number, S: Fn(N) -> N + Sync, F: Fn(&mut [N]) + Sync> Fold<N, S, F> {
         dst: &mut Dst,
         profile: &Profile,
     ) -> Result<()> {
-        // Results `at..` of `lane`: negate, fold into the old output, store.
+        // Negates the results `at..` of `lane`, folds them into the old output, and stores them.
         let store = |dst: &mut Dst, lane: usize, at: usize, acc: &mut [N]| {
             if p.negate {
                 acc.iter_mut().for_each(|a| *a = a.negate());

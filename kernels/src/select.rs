@@ -121,7 +121,7 @@ pub fn copy_predicated(
 }
 
 per_isa! {
-    /// Which values are one; `bad` is set when one is neither 0 nor 1.
+    /// Marks the values that are one; `bad` is set when a value is neither 0 nor 1.
     fn ones(values: &[f32], take: &mut [bool], bad: &mut bool) {
         let mut wrong = 0u32;
         for (t, p) in take.iter_mut().zip(values) {
@@ -133,7 +133,7 @@ per_isa! {
 }
 
 per_isa! {
-    /// Which bytes are not zero.
+    /// Marks the bytes that are not zero.
     fn nonzero(bytes: &[u8], take: &mut [bool]) {
         for (t, b) in take.iter_mut().zip(bytes) {
             *t = *b != 0;

@@ -175,7 +175,7 @@ pub(super) fn exp_single(x: f32) -> f64 {
     exp_near(f64::from(x))
 }
 
-/// log(1 + e) for 0 <= e <= 1.
+/// ln(1 + e) for 0 <= e <= 1.
 #[inline(always)]
 pub(super) fn log1p_unit(e: f64) -> f64 {
     let s = e / (2.0 + e);
@@ -229,7 +229,7 @@ pub(super) fn erf_ends(x: f64) -> (f64, f64) {
     ends(if a < 1.0 { small } else { tail }, a < 1.0, x)
 }
 
-/// The ends around a magnitude, or around what it lacks to 1, with the sign of x.
+/// The ends of an interval around a magnitude q, or around 1 - q, with the sign of x.
 #[inline(always)]
 fn ends(q: f64, itself: bool, x: f64) -> (f64, f64) {
     let (low, high) = (q * BELOW, q * ABOVE);

@@ -125,7 +125,7 @@ fn quiet<V: Vector>(x: V, y: V) -> V {
     y.replace(x.nan(), x.or(V::bits(0x0040_0000)))
 }
 
-/// (k in the exponent field, m, what m lacks) with e^(x + low) = 2^k (m + the rest), for |low| < 2^-15.
+/// (k in the exponent field, m, rest) with e^(x + low) = 2^k (m + rest), for |low| < 2^-15.
 #[inline(always)]
 fn exp_parts<V: Vector>(x: V, low: V) -> (V, V, V) {
     let t = x.mul_add(V::splat(LOG2_E), V::splat(ROUND));
@@ -143,7 +143,7 @@ fn exp_parts<V: Vector>(x: V, low: V) -> (V, V, V) {
 /// m 2^k for k >= -190, also where that is subnormal or too much; `far` says that k < -80.
 #[inline(always)]
 fn scaled<V: Vector>(k: V, m: V, far: V::Mask) -> V {
-    // One binade less and doubled, so that too much becomes infinite; 64 more for small ones.
+    // The exponent is one too small and the result doubled, so that overflow becomes infinity; small results take 64 more.
     let shift = V::bits(0xFF80_0000).replace(far, V::bits(64 << 23));
     let back = V::splat(2.0).replace(far, V::splat(1.0 / TWO_64));
     m.add_bits(k).add_bits(shift) * back
@@ -186,7 +186,7 @@ fn ln_normal<V: Vector>(x: V, k: V) -> V {
     let z = s * s;
     let half = f * (f * V::splat(0.5));
     let low = s.mul_add(z.mul_add(poly(&LN, z), half), k * V::splat(LN2_LO));
-    // k ln 2 + f with what the sum loses, minus f^2 / 2 - low.
+    // k ln 2 + f, with the rounding error of the sum, minus f^2 / 2 - low.
     let c = k * V::splat(LN2_HI);
     let h = c + f;
     h + (((c - h) + f) - (half - low))
@@ -198,19 +198,19 @@ pub(super) fn atan<V: Vector>(x: V) -> V {
     let a = abs(x);
     let one = V::splat(1.0);
     let zero = V::splat(0.0);
-    // t = a below 1, else 1 / a, which lacks t * error.
+    // t is a below 1, else 1 / a; the exact value is t + t * error.
     let far = V::splat(1.0f32.next_down()).lt(a);
     let den = one.greater(a);
     let t = one.lesser(a) / den;
     let error = neg(t).mul_add(V::splat(f32::MAX).lesser(den), one.lesser(a));
     let z = t * t;
     let error = t.mul_add(t, neg(z)).mul_add(V::splat(-0.25), error);
-    // t + t^3 P, or pi / 2 - t - t^3 P, the sum of the first two with what it loses.
+    // t + t^3 P, or pi / 2 - t - t^3 P; the first sum is made with its rounding error.
     let t = t.xor(zero.replace(far, V::bits(SIGN)));
     let hi = zero.replace(far, V::splat(FRAC_PI_2));
     let h = hi + t;
     let rest = ((hi - h) + t) + zero.replace(far, V::splat(-4.371_139e-8));
-    // What t and z lack, times the slopes near 1, where they count most.
+    // The errors of t and z, times the slopes near 1, where they matter most.
     let rest = (t * V::splat(0.57)).mul_add(error, rest);
     let y = h + (t * z).mul_add(poly(&ATAN, z), rest);
     y.or(x.and(V::bits(SIGN)))
@@ -265,7 +265,7 @@ fn sin_near<V: Vector>(x: V) -> V {
     let z = r * r;
     let square = z * z;
     let sine = (r * z).mul_add(poly(&SIN, z), e);
-    // 1 - z / 2 with what it loses, and what z lacks.
+    // 1 - z / 2, with its rounding error and that of z.
     let half = z * V::splat(0.5);
     let h = one - half;
     let lost = (one - h) - half;

@@ -22,7 +22,7 @@ pub(super) unsafe fn fold(acc: &mut [f32; GROUP], rows: &[&[f32]; GROUP], f: imp
             *a = row[part.clone()].iter().fold(*a, |a, x| f(a, *x));
         }
     };
-    // The compiler does not see lanes in an accumulator of plain numbers, so it is a vector between the steps.
+    // The compiler does not keep an accumulator of plain numbers in a vector register, so it is one explicitly.
     let step = |a: __m256, x: __m256| {
         let (mut p, mut q) = ([0.0; ROWS], [0.0; ROWS]);
         // SAFETY: arrays of eight floats.

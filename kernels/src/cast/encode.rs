@@ -110,7 +110,7 @@ fn without_nan(x: f32) -> f32 {
 }
 
 /// Nearest integer, saturated; a NaN saturates by its sign bit. The conversion itself is unchecked, because a
-/// saturating `as` does not vectorise (0.5 against 8 elements a nanosecond).
+/// saturating `as` does not vectorise (0.5 instead of 8 elements a nanosecond).
 macro_rules! wide {
     ($name:ident, $int:ident, $low:expr, $past:expr) => {
         #[inline(always)]

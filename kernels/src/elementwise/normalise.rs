@@ -42,8 +42,7 @@ impl Join {
             return Some(Join::All);
         }
         // The number of threads is asked for last, because asking starts the thread pool.
-        let join = dense.then(|| piece_count().max(16))?;
-        all(|p| p.is_contiguous()).then_some(Join::Some(join))
+        dense.then(|| Join::Some(piece_count().max(16)))
     }
 
     fn apply(self, p: &Pattern) -> Option<Pattern> {

@@ -88,7 +88,7 @@ pub fn vector_scatter(
     let entry = Entry::lane_of(table.pattern)?;
     let window = table.extent();
     let slots = table.pattern.lanes();
-    // Long entries are visited piece by piece, so a slot may be placed more than once: count skips by slot.
+    // Long entries are visited in pieces, so `place` may see a slot more than once. Skips are therefore counted by slot.
     let mut last = None;
     let mut skipped = 0;
     let place = |slot: usize| {

@@ -18,7 +18,7 @@ crate::named_enum! {
     }
 }
 
-/// Distance in bytes of neighbouring positions along an axis: the product of the sizes inboard of it. Patterns of fewer
+/// Distance in bytes of neighbouring positions along an axis: the product of the sizes of the axes inside it. Patterns of fewer
 /// than four pairs get unit axes after the first one.
 fn coefficient(pattern: &Pattern, dim: IndirectDim) -> Result<i64> {
     let pairs = pattern.pairs();
@@ -72,7 +72,7 @@ impl<'a> Axes<'a> {
         if let Some(byte) = entry.place(start, window) {
             return Ok(Some(byte));
         }
-        // Name the axis that leaves its room, or the last one when only the sum does.
+        // Name the axis whose own index is out of range, or the last axis when only the sum is.
         let (base, last) = (self.base, self.axes.len() - 1);
         for (k, (indices, coefficient)) in self.axes.iter_mut().enumerate() {
             let (index, bound) = (i128::from(indices.get(slot)), entry.bound(base, *coefficient, window));

@@ -9,7 +9,7 @@ use crate::{Code, Error, Result};
 /// Containers handled per step.
 const STEP: usize = CHUNK / 4;
 
-/// ldexpf(x, scale - 127): one rounding where the result is subnormal; 255 is the exponent 128, not a NaN.
+/// ldexpf(x, scale - 127): exact, or rounded once where the result is subnormal. A scale of 255 is the exponent 128, not a NaN.
 #[inline]
 pub fn scaled(x: f32, scale: u8) -> f32 {
     let factor = f64::from_bits((u64::from(scale) + 1023 - 127) << 52);

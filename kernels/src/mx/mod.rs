@@ -67,7 +67,7 @@ pub fn matmult_mx(
     }
     let a = dequantize::Side::new("weights", weights, weights_scales)?;
     let b = dequantize::Side::new("ifmap", ifmap, ifmap_scales)?;
-    // Elements times a power of two: few significant bits, any exponent.
+    // Elements times a power of two have few significant bits, but any exponent.
     let rounding = if p.fma { Rounding::Fused } else { Rounding::ByRange };
     product(&a, &b, out, Isa::best(), rounding);
     Ok(())

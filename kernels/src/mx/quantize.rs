@@ -80,7 +80,7 @@ pub fn quantize_mx<'a>(
 /// E8M0 bytes of all containers: the largest biased exponent of their 32 values, less `bias`, at least `floor`.
 #[inline]
 fn exponents(values: &[[f32; 4 * STEP]; BLOCK], bias: u32, floor: u32) -> [u8; STEP] {
-    // Without the sign the largest bit pattern has the largest exponent.
+    // Without signs, the largest bit pattern has the largest exponent.
     let mut top = [0u32; 4 * STEP];
     for v in values {
         for (t, v) in top.iter_mut().zip(v) {

@@ -1,4 +1,4 @@
-//! The 32 x 32 tile transposition in front of a reduction (`alu.md` 6.4).
+//! The 32 x 32 tile transposition before a reduction (`alu.md` 6.4).
 
 use crate::access::{CHUNK, Pattern, Src, chunks};
 use crate::{Code, Dtype, Error, Result};

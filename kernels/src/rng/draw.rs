@@ -56,12 +56,12 @@ fn each_state<'a, S: Send>(
 ) -> Result<()> {
     one_state_per_lane(states.len(), dst)?;
     let (lanes, splits) = (dst.lanes(), dst.pattern().lanes_disjoint());
-    // The first lane of each part of the states is that of the destination's.
+    // A part is the number of its first lane, the states of its lanes, and its lanes of the destination.
     let cut = |(first, states, dst): (usize, &'a mut [S], Dst<'a>), lane: usize| {
         let (states, dst) = (states.split_at_mut(lane - first), dst.split_at(lane));
         ((first, states.0, dst.0), (lane, states.1, dst.1))
     };
-    // Drawing an element takes longer than most arithmetic does.
+    // Drawing an element takes longer than most arithmetic, so fewer of them are worth a thread.
     let work = DRAW * dst.len();
     for_pieces((0, states, dst.reborrow()), lanes, work, splits, cut, |(_, states, dst), mut lanes| {
         states.iter_mut().zip(&mut lanes).try_for_each(|(s, lane)| f(dst, lane, s))
@@ -138,7 +138,7 @@ pub fn rand2(min: f32, max: f32, states: &mut [[State; 4]], dst: &mut Dst, profi
                     *v = uniform_between(xorwow_next(&mut local[4 * (start + k) / dst.lane_len()]), min, max);
                 }
             } else {
-                // Pieces but the last have a multiple of four elements.
+                // All pieces but the last have a multiple of four elements.
                 for part in values[..n].chunks_mut(4) {
                     for (v, g) in part.iter_mut().zip(&mut local) {
                         *v = uniform_between(xorwow_next(g), min, max);

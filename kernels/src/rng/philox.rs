@@ -19,7 +19,7 @@ pub fn philox_4x32_10(mut c: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     c
 }
 
-/// Blocks that are made side by side.
+/// Blocks that are computed side by side.
 pub(super) const BLOCKS: usize = 16;
 
 per_isa! {
