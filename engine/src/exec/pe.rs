@@ -91,12 +91,13 @@ fn through_product(cx: &mut Cx, own: &Product, product: &mut matmul::Product) ->
 /// Lets the product go from the registers into PSUM. False, and nothing is done, unless all elements are treated alike and
 /// nothing else is to be cleared or noted.
 fn straight(cx: &mut Cx, own: &Product, scratch: &mut matmul::Product) -> Result<bool> {
-    if own.region.is_some() || cx.out_memory(0)? != MemoryType::Psum {
+    // What is wrong with the destination is reported after what is wrong with the product: the other way does that.
+    let (Ok(MemoryType::Psum), Ok(arena)) = (cx.out_memory(0), cx.out_arena(0)) else { return Ok(false) };
+    if own.region.is_some() || cx.rehearses() {
         return Ok(false);
     }
-    let arena = cx.out_arena(0)?;
-    let mut io = cx.open(&[In(0), In(1), Out(0)])?;
-    let mut dst = io.outs.dst(0)?;
+    let Ok(mut io) = cx.open(&[In(0), In(1), Out(0)]) else { return Ok(false) };
+    let Ok(mut dst) = io.outs.dst(0) else { return Ok(false) };
     let Some(marks) = io.accums.get_mut(arena).and_then(|a| a.0.as_mut()) else { return Ok(false) };
     let add = own.mode == MacMode::Accumulate;
     if add && !all_marked(&dst, marks) {
