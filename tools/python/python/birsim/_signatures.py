@@ -45,7 +45,7 @@ def _instructions(names: Any, imports: str) -> str:
         for parameter, kind, default in row._parameters:
             optional = f" | None = {default}" if default == "None" else "" if default is None else f" = {default}"
             parts.append(f"{parameter}: {kind}{optional}")
-        out.append(f"def {name}({', '.join(parts)}) -> NkiInstruction:\n    \"\"\"{row.__doc__}\"\"\"\n")
+        out.append(f"def {name}({', '.join(parts)}) -> NkiInstruction: ...\n")
     return "\n".join(out)
 
 
