@@ -85,18 +85,20 @@ impl<'m> Walk<'m> {
     /// Checks one instruction for a target.
     pub(super) fn device_rules(&mut self, i: &'m Instruction, arch: Arch) {
         let row = i.opcode.row();
-        let since = match () {
-            _ if row.is(Trait::SinceCoreV4) => Arch::CoreV4,
-            _ if row.is(Trait::SinceGen3) => Arch::Gen3,
-            _ => Arch::Inferentia,
+        let since = if row.is(Trait::SinceCoreV4) {
+            Arch::CoreV4
+        } else if row.is(Trait::SinceGen3) {
+            Arch::Gen3
+        } else {
+            Arch::Inferentia
         };
         if (arch as u8) < since as u8 {
             let what = format!("{} is an instruction of {since} and later targets", i.opcode);
             self.doubt(DeviceRule::ArchitectureGate, i, Slot::Whole, what, arch.to_string());
         }
-        let limits = [("waits", "on_wait", i.sync.on_wait.len(), MAX_WAITS)];
+        let waits = ("waits", "on_wait", i.sync.on_wait.len(), MAX_WAITS);
         let updates = ("updates", "on_update", i.sync.on_update.len(), MAX_UPDATES);
-        for (what, key, count, most) in limits.into_iter().chain([updates]) {
+        for (what, key, count, most) in [waits, updates] {
             if count > most {
                 let what = format!("an instruction has at most {most} {what}");
                 self.doubt(DeviceRule::SyncLimit, i, Slot::Key(key), what, count.to_string());
