@@ -163,6 +163,6 @@ fn a_finding_on_one_core_does_not_end_the_others() {
     cores.bind("local", &local).unwrap();
     cores.bind("both", &[0; 32]).unwrap();
     let e = cores.run().unwrap_err();
-    assert_eq!((e.code(), e.place().file.as_deref()), (Code::S017, Some("core 0")));
+    assert_eq!((e.code(), e.place().instruction.as_deref()), (Code::S017, Some("reads")));
     assert_eq!(floats(&cores.output("both").unwrap())[..3], [0.0, 7.0, 11.0]);
 }

@@ -93,8 +93,9 @@ impl Standing<'_> {
             _ => None,
         });
         let mut found: Vec<(u32, u32)> = heads.collect();
-        let plan = &self.program.blocks[self.pc.block as usize];
-        let join = self.program.segments[(plan.first_segment + self.pc.segment) as usize].join;
+        // A core of a session may have no block yet.
+        let plan = self.program.blocks.get(self.pc.block as usize);
+        let join = plan.and_then(|p| self.program.segments[(p.first_segment + self.pc.segment) as usize].join);
         if let (true, Some(join), Some(Status::Waiting(w))) =
             (self.cursors.iter().all(|c| c.next >= c.end), join, self.status.first())
         {
