@@ -71,6 +71,9 @@ codes! {
     F009 Invalid "one file for two purposes",
         rule: "a file that a run writes is no other file that it writes, and none that it reads",
         advice: "choose another file; nothing was run or written";
+    F010 Invalid "malformed manifest or results of a batch",
+        rule: "a manifest holds one JSON object per line, an item with at least the key \"program\"; results hold one line per item",
+        advice: "mend the line; see `birsim batch --help`";
     J001 Invalid "malformed JSON",
         rule: "a BIR module is one JSON object",
         advice: "the text is damaged or cut off; write the module again";

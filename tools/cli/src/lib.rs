@@ -1,10 +1,12 @@
 //! The command line of birsim, as a library: tensor files, commands, reports. The binaries only call [`main`].
 
 pub mod args;
+mod batch;
 mod cmd;
 mod golden;
 mod interrupt;
 mod klr_sim;
+mod limit;
 pub mod npy;
 pub mod program;
 mod run;
@@ -23,8 +25,20 @@ use term::Term;
 /// The `birsim` command: parses the arguments of the process, runs, returns the exit code.
 pub fn main() -> ExitCode {
     quiet_panics();
-    let code = run_command(std::env::args_os().collect());
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let code = match args.get(1) {
+        Some(first) if first == batch::WORKER => worker(),
+        _ => run_command(args),
+    };
     ExitCode::from(u8::try_from(code).unwrap_or(70))
+}
+
+/// A worker of `birsim batch`.
+fn worker() -> i32 {
+    guard(batch::serve).unwrap_or_else(|e| {
+        Term::new(term::Color::Never).error(&e);
+        e.class().exit_code()
+    })
 }
 
 /// The `nki_klr_sim` command: the reference tool's flags, birsim's exit codes.
@@ -68,6 +82,7 @@ fn dispatch(args: Vec<OsString>, term: &Term, run: impl FnOnce(&args::Run) -> Re
         let cli = Cli::from_arg_matches(&matches).map_err(|e| Error::new(Code::F008, e.to_string()))?;
         match cli.command {
             Command::Run(a) => run(&a),
+            Command::Batch(a) => batch::run(&a, term),
             Command::Validate(a) => cmd::validate::run(&a, term),
             Command::Inspect(a) => cmd::inspect::run(&a),
             Command::Convert(a) => cmd::convert::run(&a, term),
@@ -79,7 +94,7 @@ fn dispatch(args: Vec<OsString>, term: &Term, run: impl FnOnce(&args::Run) -> Re
 }
 
 /// `--help` and `--version` print and succeed; everything else clap refuses is a usage error.
-fn usage(e: &clap::Error) -> Result<i32> {
+pub(crate) fn usage(e: &clap::Error) -> Result<i32> {
     use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     match e.kind() {
         DisplayHelp | DisplayVersion => {

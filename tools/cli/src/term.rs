@@ -51,6 +51,7 @@ impl Style {
 pub struct Term {
     out_color: bool,
     err_color: bool,
+    silent: bool,
 }
 
 impl Term {
@@ -59,7 +60,13 @@ impl Term {
         Term {
             out_color: color.on(std::io::stdout().is_terminal()),
             err_color: color.on(std::io::stderr().is_terminal()),
+            silent: false,
         }
+    }
+
+    /// Says nothing: for runs whose result somebody else tells.
+    pub fn silent() -> Self {
+        Term { out_color: false, err_color: false, silent: true }
     }
 
     /// `text` in a style, for stdout.
@@ -78,6 +85,9 @@ impl Term {
     }
 
     fn message(&self, style: Style, word: &str, text: &str) {
+        if self.silent {
+            return;
+        }
         let _ = writeln!(std::io::stderr().lock(), "{}: {}", painted(self.err_color, style, word), plain(text));
     }
 }

@@ -2,6 +2,7 @@
 
 mod values;
 
+use crate::batch::Batch;
 use crate::term::Color;
 use birsim_engine::{Check, Target};
 use birsim_kernels::Dtype;
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 pub use values::DumpPoint;
+pub(crate) use values::bytes;
 use values::*;
 
 /// A functional simulator for AWS Neuron programs.
@@ -28,6 +30,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a program, write its outputs, check them against goldens.
     Run(Box<Run>),
+    /// Run many programs, one JSON line each, in worker processes; results are JSON lines, too.
+    Batch(Box<Batch>),
     /// Check a program without inputs, and report everything that is wrong with it.
     Validate(Validate),
     /// Show the tensors, blocks, opcode counts, engines and listing of a program.
@@ -174,6 +178,15 @@ impl RankArgs {
         }
         builder.multi_worker_reference(self.multi_worker.is_some())
     }
+}
+
+/// `run` by itself, for options that come from elsewhere than the command line.
+#[derive(Debug, Parser)]
+#[command(name = "run")]
+pub struct RunOnly {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub run: Run,
 }
 
 /// Arguments of `run`.

@@ -84,7 +84,7 @@ pub(super) fn target(text: &str) -> Result<Target, String> {
 }
 
 /// A number of bytes with a suffix.
-pub(super) fn bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let lower = text.trim().to_ascii_lowercase();
     let lower = lower.strip_suffix('b').unwrap_or(&lower);
     let lower = lower.strip_suffix('i').unwrap_or(lower);

@@ -4,29 +4,32 @@ mod budget;
 mod fills;
 mod folder;
 mod junit;
+mod kept;
 mod outputs;
 mod paths;
 mod progress;
-mod report;
+pub mod report;
 mod skipped;
-mod summary;
+pub mod summary;
 mod watch;
 
 use crate::args::{MemModeArg, OrderArg, ProfileArg, Progress, Run, ScheduleArg, UnsupportedArg};
+use crate::batch::shard;
 use crate::program::{self, Kind, Loaded, Source};
 use crate::tensors::{Decl, Files, Given, Plan};
 use crate::term::{Term, plain, print};
 use crate::{guard, interrupt, tensors, usage};
 use birsim_engine::ir::Module;
-use birsim_engine::ir::spelling::misspelt;
-use birsim_engine::{Check, Cores, IssueOrder, Limits, MemMode, Order, Remark, RunSummary, Simulator};
+use birsim_engine::{Builder, Check, Cores, IssueOrder, Limits, MemMode, Order, Remark, RunSummary, Simulator};
 use birsim_kernels::profile::TensorNames;
 use birsim_kernels::{Code, Error, Profile, Result};
 use birsim_klr::LowerOptions;
 use folder::OutputFolder;
+pub use kept::Kept;
+use kept::Ready;
 use paths::Paths;
 use progress::Meter;
-use report::Record;
+pub use report::Record;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -35,9 +38,14 @@ use std::time::Instant;
 /// Runs the command: prints, writes outputs and report, returns the exit code.
 pub fn run(args: &Run, term: &Term) -> i32 {
     let mut record = Record::new(args);
+    if let Some(who) = shard::copies(|name| std::env::var(name).ok()) {
+        term.warn(&format!(
+            "{who}, and all of them write the same files; `birsim batch --shard auto` divides the work"
+        ));
+    }
     let deadline = deadline(args);
     let _watch = interrupt::Watch::start(deadline, last_words(args, term));
-    let outcome = guard(|| execute(args, term, &mut record, deadline));
+    let outcome = guard(|| execute(args, term, &mut record, deadline, &mut Kept::default(), true));
     if let Err(e) = &outcome {
         record.fail(e);
         term.error(e);
@@ -88,100 +96,146 @@ fn deadline(args: &Run) -> Option<Instant> {
 
 /// Runs the command without a verdict, and returns the error that ends it.
 pub fn attempt(args: &Run, term: &Term) -> Result<()> {
-    execute(args, term, &mut Record::new(args), deadline(args))
+    execute(args, term, &mut Record::new(args), deadline(args), &mut Kept::default(), true)
 }
 
-fn execute(args: &Run, term: &Term, record: &mut Record, deadline: Option<Instant>) -> Result<()> {
+/// Runs an item of a batch: nothing is printed, and without `write` no output is written.
+pub fn item(args: &Run, record: &mut Record, kept: &mut Kept, write: bool) -> Result<()> {
+    execute(args, &Term::silent(), record, deadline(args), kept, write)
+}
+
+/// Loads, runs, writes outputs and checks goldens. Programs come from `kept` and go back to it.
+fn execute(
+    args: &Run,
+    term: &Term,
+    record: &mut Record,
+    deadline: Option<Instant>,
+    kept: &mut Kept,
+    write: bool,
+) -> Result<()> {
     let loading = interrupt::unattended("while the program was loaded");
-    let mut paths = Paths::of(args);
+    let paths = Paths::of(args);
     paths.check()?;
     let profile = profile(args)?;
     record.profile(args.profile, &profile);
     let sources = args.program.iter().map(|p| Source::read(p)).collect::<Result<Vec<Source>>>()?;
-    let loaded = load(args, term, &sources, record)?;
-    for note in &loaded.notes {
-        record.warning(Remark::Lowering, note.clone());
-    }
-    let (modules, confined) = (loaded.modules, loaded.kind == Kind::Klr);
-    // The text of a large program is not needed any more.
-    let folders: Vec<PathBuf> = sources.into_iter().map(|s| s.folder).collect();
-    record.engines = usage::engines(&modules);
-
-    let counter = Arc::new(AtomicU64::new(0));
-    let mut builder = builder(args, profile, deadline, &counter);
-    if let Some(dir) = &args.pwp_tables {
-        builder = builder.pwp_tables(birsim_kernels::activation::pwp::Tables::load(dir)?);
-    }
-    if let Some(fill) = args.fill.first() {
-        builder = builder.fill(*fill);
-    }
-    let unwatched = builder.clone();
-    let trace = watch::Trace::prepare(args)?;
-    builder = watch::configure(builder, args, trace.as_ref())?;
-    let mut sim = Cores::load(&builder, &modules)?;
-    let decls = declarations(&sim, &modules, &profile);
-    let inputs = inputs(args, &decls, &folders, confined)?;
-    let goldens = Given { named: &args.golden, positional: &args.output_files, collection: args.goldens.as_deref() };
-    let goldens = Plan::goldens(&decls, &goldens)?;
-    watch::check_dumps(args, &decls)?;
-    paths.tensors(args, &decls, &inputs, &goldens);
-    paths.check()?;
-    paths::one_core_per_output(&sim, &modules, &decls)?;
-    budget::check(args, &decls, &inputs, &goldens)?;
-    {
-        let _reading = interrupt::unattended("while inputs were read");
-        bind(&mut sim, &modules, &decls, &inputs, record)?;
-    }
-    let folder = OutputFolder::prepare(&args.out)?;
-
-    trace.as_ref().map_or(Ok(()), watch::Trace::open)?;
+    let mut ready = kept.ready(&sources, || load(args, term, &sources, record))?;
     drop(loading);
-    let progress = if args.quiet { Progress::Never } else { args.progress };
-    let meter = Meter::start(progress, &record.program, Arc::clone(&counter));
-    // A panic inside the machine must not cost the statistics.
-    let ran = guard(|| sim.run());
-    drop(meter);
-    let names = profile.meta_names;
-    let watched = guard(|| watch::finish(args, &mut sim, &decls, names, trace, record, ran.is_ok()));
-    if !args.dump.is_empty() {
-        folder.keep();
+    // The text of a large program is not needed any more.
+    let folders = sources.into_iter().map(|s| s.folder).collect();
+    let job = Job { args, term, deadline, profile, folders, write, stays: kept.machine_stays(args) };
+    let outcome = job.simulate(&mut ready, paths, record);
+    kept.put(ready);
+    outcome
+}
+
+/// What a run of a loaded program needs.
+struct Job<'a> {
+    args: &'a Run,
+    term: &'a Term,
+    deadline: Option<Instant>,
+    profile: Profile,
+    /// Folders of the program's files.
+    folders: Vec<PathBuf>,
+    /// Outputs are written.
+    write: bool,
+    /// The machine serves later runs.
+    stays: bool,
+}
+
+impl Job<'_> {
+    /// The machine with the program on it: the one of the last run, reset, or a new one.
+    fn machine(&self, ready: &mut Ready, builder: &Builder) -> Result<Cores> {
+        let used = ready.sim.take().and_then(|mut sim| sim.reset(builder).then_some(sim));
+        used.map_or_else(|| Cores::load(builder, &ready.loaded.modules), Ok)
     }
-    // After a fault a dump is what one looks at; the fault stays the outcome.
-    match (watched, &ran) {
-        (Err(e), Ok(_)) => return Err(e),
-        (Err(e), Err(_)) => term.warn(e.what()),
-        _ => {}
-    }
-    let finding = match ran {
-        Ok(summaries) => {
-            device_prints(&summaries, &sim)?;
-            record.summary(&summaries, &sim);
-            None
+
+    fn simulate(&self, ready: &mut Ready, mut paths: Paths, record: &mut Record) -> Result<()> {
+        let &Job { args, term, profile, .. } = self;
+        let loading = interrupt::unattended("while the program was loaded");
+        ready.remarks.iter().for_each(|(code, text)| record.warning(*code, text.clone()));
+        record.engines = usage::engines(&ready.loaded.modules);
+
+        let counter = Arc::new(AtomicU64::new(0));
+        let mut builder = builder(args, profile, self.deadline, &counter);
+        if let Some(dir) = &args.pwp_tables {
+            builder = builder.pwp_tables(birsim_kernels::activation::pwp::Tables::load(dir)?);
         }
-        Err(e) => {
-            let e = e.at(|p| p.file = Some(record.program.clone()));
-            if let Ok(summaries) = guard(|| Ok(sim.summaries())) {
+        if let Some(fill) = args.fill.first() {
+            builder = builder.fill(*fill);
+        }
+        let unwatched = builder.clone();
+        let trace = watch::Trace::prepare(args)?;
+        builder = watch::configure(builder, args, trace.as_ref())?;
+        let mut sim = self.machine(ready, &builder)?;
+        let (modules, confined) = (&ready.loaded.modules, ready.loaded.kind == Kind::Klr);
+        let decls = declarations(&sim, modules, &profile);
+        let inputs = inputs(args, &decls, &self.folders, confined)?;
+        let goldens =
+            Given { named: &args.golden, positional: &args.output_files, collection: args.goldens.as_deref() };
+        let goldens = Plan::goldens(&decls, &goldens)?;
+        watch::check_dumps(args, &decls)?;
+        paths.tensors(args, &decls, &inputs, &goldens);
+        paths.check()?;
+        paths::one_core_per_output(&sim, modules, &decls)?;
+        budget::check(args, &decls, &inputs, &goldens)?;
+        {
+            let _reading = interrupt::unattended("while inputs were read");
+            bind(&mut sim, modules, &decls, &inputs, record)?;
+        }
+        let folder = self.write.then(|| OutputFolder::prepare(&args.out)).transpose()?;
+
+        trace.as_ref().map_or(Ok(()), watch::Trace::open)?;
+        drop(loading);
+        let progress = if args.quiet { Progress::Never } else { args.progress };
+        let meter = Meter::start(progress, &record.program, Arc::clone(&counter));
+        // A panic inside the machine must not cost the statistics.
+        let ran = guard(|| sim.run());
+        drop(meter);
+        let names = profile.meta_names;
+        let watched = guard(|| watch::finish(args, &mut sim, &decls, names, trace, record, ran.is_ok()));
+        if !args.dump.is_empty() {
+            folder.iter().for_each(OutputFolder::keep);
+        }
+        // After a fault a dump is what one looks at; the fault stays the outcome.
+        match (watched, &ran) {
+            (Err(e), Ok(_)) => return Err(e),
+            (Err(e), Err(_)) => term.warn(e.what()),
+            _ => {}
+        }
+        let finding = match ran {
+            Ok(summaries) => {
                 device_prints(&summaries, &sim)?;
                 record.summary(&summaries, &sim);
+                None
             }
-            // Checkers speak when everything has run, so there are outputs.
-            if e.code() != Code::S017 {
-                return Err(e);
+            Err(e) => {
+                let e = e.at(|p| p.file = Some(record.program.clone()));
+                if let Ok(summaries) = guard(|| Ok(sim.summaries())) {
+                    device_prints(&summaries, &sim)?;
+                    record.summary(&summaries, &sim);
+                }
+                // Checkers speak when everything has run, so there are outputs.
+                if e.code() != Code::S017 {
+                    return Err(e);
+                }
+                // The error tells the first finding.
+                record.findings().skip(1).for_each(|f| term.warn(&f));
+                Some(e)
             }
-            // The error tells the first finding.
-            record.findings().skip(1).for_each(|f| term.warn(&f));
-            Some(e)
+        };
+        says_nothing(args, record);
+        if args.fill.len() > 1 {
+            fills::same(args, &watch::configure(unwatched, args, None)?, modules, &decls, &inputs, &mut sim)?;
         }
-    };
-    says_nothing(args, record);
-    if args.fill.len() > 1 {
-        fills::same(args, &watch::configure(unwatched, args, None)?, &modules, &decls, &inputs, &mut sim)?;
+        record.warnings(args.quiet).for_each(|w| term.warn(w));
+        outputs::outputs(args, &profile, &mut sim, &decls, &goldens, folder.as_ref(), record)?;
+        record.finished = true;
+        finding.map_or(Ok(()), Err)?;
+        let verdict = skipped::verdict(args, modules, record);
+        ready.sim = Some(sim).filter(|_| self.stays);
+        verdict
     }
-    record.warnings(args.quiet).for_each(|w| term.warn(w));
-    outputs::outputs(args, &profile, &mut sim, &decls, &goldens, &folder, record)?;
-    record.finished = true;
-    finding.map_or(Ok(()), Err)?;
-    skipped::verdict(args, &modules, record)
 }
 
 /// Checks and seeds that had nothing to look at promise nothing.
@@ -197,22 +251,24 @@ fn says_nothing(args: &Run, record: &mut Record) {
     }
 }
 
-/// Most errors of one kernel that are printed.
-const MAX_ERRORS: usize = 20;
-
-/// Loads the program. The gravest error ends the run; all others are printed here.
-fn load(args: &Run, term: &Term, sources: &[Source], record: &mut Record) -> Result<Loaded> {
-    let options = LowerOptions {
+/// How KLR kernels are lowered.
+pub fn lower_options(args: &Run) -> LowerOptions {
+    LowerOptions {
         arch: args.target.map(|t| t.arch()),
         strict: args.strict,
         accept_abstract: args.accept_abstract,
         device_dump: args.device_dump,
         replica_groups: args.rank.replica_group.clone(),
-    };
-    let mut errors = match program::load_ranks(sources, &options, args.rank.lnc) {
+    }
+}
+
+/// Most errors of one kernel that are printed.
+const MAX_ERRORS: usize = 20;
+
+/// Loads the program. The gravest error ends the run; all others are printed here.
+fn load(args: &Run, term: &Term, sources: &[Source], record: &mut Record) -> Result<Loaded> {
+    let mut errors = match program::load_ranks(sources, &lower_options(args), args.rank.lnc) {
         Ok(loaded) => {
-            let remarks = loaded.modules.iter().flat_map(misspelt);
-            remarks.for_each(|remark| record.warning(Remark::MisspeltKey, remark));
             let broken = if args.strict { program::device_faults(&loaded.modules, args.target)? } else { Vec::new() };
             if broken.is_empty() {
                 return Ok(loaded);
@@ -247,12 +303,7 @@ fn profile(args: &Run) -> Result<Profile> {
     Ok(profile)
 }
 
-fn builder(
-    args: &Run,
-    profile: Profile,
-    deadline: Option<Instant>,
-    counter: &Arc<AtomicU64>,
-) -> birsim_engine::Builder {
+fn builder(args: &Run, profile: Profile, deadline: Option<Instant>, counter: &Arc<AtomicU64>) -> Builder {
     let limits = Limits {
         max_memory: args.max_memory,
         max_instructions: args.max_instructions,

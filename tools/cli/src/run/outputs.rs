@@ -3,6 +3,7 @@
 use super::folder::OutputFolder;
 use super::report::{OutputRecord, Record};
 use crate::args::{Run, ToleranceArgs};
+use crate::batch::key;
 use crate::golden::{self, Tensor};
 use crate::interrupt;
 use crate::npy::write_tensor;
@@ -11,14 +12,14 @@ use birsim_engine::Cores;
 use birsim_kernels::compare::Tolerance;
 use birsim_kernels::{Code, Dtype, Error, Profile, Result, cast};
 
-/// Writes every output and checks those that have goldens; what differs is noted in the record, not an error.
+/// Writes every output, when there is a folder for them, and checks those that have goldens; what differs is noted in the record, not an error.
 pub fn outputs(
     args: &Run,
     profile: &Profile,
     sim: &mut Cores,
     decls: &[Decl],
     goldens: &Plan,
-    folder: &OutputFolder<'_>,
+    folder: Option<&OutputFolder<'_>>,
     record: &mut Record,
 ) -> Result<()> {
     let tolerance = golden::tolerance(&args.tolerance, profile.tolerance_unit);
@@ -27,17 +28,23 @@ pub fn outputs(
     for (decl, golden) in decls.iter().zip(&goldens.origins).filter(|(d, _)| d.kind.is_output()) {
         results.push((decl, golden, sim.output_rank(decl.rank.unwrap_or(0), &decl.name)?));
     }
-    folder.keep();
+    if let Some(folder) = folder {
+        folder.keep();
+    }
     for (decl, _, bytes) in &results {
         let out = decl.folder(&args.out);
-        OutputFolder::within(&out)?;
-        let file = write_tensor(&out, &decl.name, decl.dtype, &decl.shape, bytes, profile.meta_names)?;
+        let write = || {
+            OutputFolder::within(&out)?;
+            write_tensor(&out, &decl.name, decl.dtype, &decl.shape, bytes, profile.meta_names)
+        };
+        let file = folder.map(|_| write()).transpose()?;
         record.outputs.push(OutputRecord {
             name: decl.name.clone(),
             rank: decl.rank,
             dtype: decl.dtype,
             shape: decl.shape.clone(),
             file,
+            hash: record.hashes.then(|| key::hash(bytes)),
             golden: None,
         });
     }

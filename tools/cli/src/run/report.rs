@@ -22,7 +22,9 @@ pub struct OutputRecord {
     /// Shape.
     pub shape: Vec<u64>,
     /// File it was written to.
-    pub file: PathBuf,
+    pub file: Option<PathBuf>,
+    /// Hash of its bytes, when wanted.
+    pub hash: Option<String>,
     /// Outcome of the golden check, when there was one.
     pub golden: Option<Outcome>,
 }
@@ -102,6 +104,8 @@ pub struct Record {
     pub inputs: Vec<(String, String)>,
     /// Outputs.
     pub outputs: Vec<OutputRecord>,
+    /// Outputs are hashed.
+    pub hashes: bool,
     /// Tolerance of the golden checks.
     pub tolerance: String,
     /// A mismatch does not fail the run.
@@ -150,6 +154,7 @@ impl Record {
             engines: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
+            hashes: false,
             tolerance: String::new(),
             ignore_mismatch: false,
             diagnostics: Vec::new(),
@@ -198,6 +203,11 @@ impl Record {
         self.touched = s.stats.touched;
         let remarks = parts.iter().zip(sim.cores()).flat_map(|(s, c)| s.diagnostics.iter().map(move |d| (c, d)));
         self.diagnostics.extend(remarks.map(|(core, d)| Entry::Remark(d.clone(), Box::new(core.place_of(d)))));
+    }
+
+    /// Executions by faithfulness.
+    pub fn fidelity(&self) -> &Map<String, Value> {
+        &self.fidelity
     }
 
     /// Adds a warning.
@@ -293,7 +303,8 @@ impl Record {
             .iter()
             .map(|o| {
                 json!({
-                    "name": o.name, "rank": o.rank, "dtype": o.dtype.name(), "shape": o.shape, "file": o.file.to_string_lossy(),
+                    "name": o.name, "rank": o.rank, "dtype": o.dtype.name(), "shape": o.shape,
+                    "file": o.file.as_ref().map(|f| f.to_string_lossy()),
                     "golden": o.golden.as_ref().map(Outcome::json),
                 })
             })

@@ -69,14 +69,10 @@ fn tensors<'a>(outputs: impl Iterator<Item = &'a OutputRecord>, term: &Term, out
             Some(g) if g.equal() => term.paint(Style::GREEN, "+"),
             Some(_) => term.paint(Style::RED, "!"),
         };
-        let file = o.file.display();
+        let file = o.file.as_ref().map(|f| format!("  -> {}", f.display())).unwrap_or_default();
         let shape = shape_text(&o.shape);
-        let _ = writeln!(
-            out,
-            "{mark} {}  {} {shape}  -> {file}",
-            term.paint(Style::BOLD, &plain(&o.label())),
-            o.dtype.name()
-        );
+        let _ =
+            writeln!(out, "{mark} {}  {} {shape}{file}", term.paint(Style::BOLD, &plain(&o.label())), o.dtype.name());
         let Some(golden) = &o.golden else { continue };
         let _ = writeln!(out, "    {}", golden.text());
         if !golden.equal() {
@@ -156,7 +152,8 @@ pub fn short(x: f64) -> String {
     }
 }
 
-fn duration(s: f64) -> String {
+/// A time in the unit that suits it.
+pub fn duration(s: f64) -> String {
     match s {
         s if s >= 60.0 => format!("{:.0} min {:.0} s", (s / 60.0).floor(), s % 60.0),
         s if s >= 1.0 => format!("{s:.2} s"),

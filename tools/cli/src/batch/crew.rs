@@ -1,0 +1,154 @@
+//! The worker processes: starting them, asking them, and ending those that do not answer.
+//!
+//! Each worker has a thread in the supervisor that writes its item and waits for its answer. A worker that hangs therefore
+//! blocks this thread only; killing the worker ends the wait.
+
+use super::line::{Line, Status};
+use super::wire::{Job, Reply, Setup};
+use birsim_kernels::{Code, Error, Result};
+use crossbeam::channel::{Sender, bounded};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a worker's thread reports.
+#[derive(Debug)]
+pub enum Answer {
+    /// The worker's result.
+    Done(Box<Reply>),
+    /// The worker is gone.
+    Gone(String, Option<i32>),
+}
+
+/// A running worker.
+pub struct Worker {
+    /// Number of the worker, counted over the batch.
+    pub number: usize,
+    child: Arc<Mutex<Child>>,
+    jobs: Sender<Job>,
+}
+
+impl Worker {
+    /// Starts a worker. Its answers go to `answers` with the number of the slot and its own.
+    pub fn start<T: Send + 'static>(
+        number: usize,
+        setup: &Setup,
+        answers: Sender<T>,
+        wrap: impl Fn(usize, Answer) -> T + Send + 'static,
+    ) -> Result<Worker> {
+        let failed = |e: std::io::Error| Error::new(Code::F007, format!("cannot start a worker: {e}"));
+        let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+        command.arg(super::WORKER).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[cfg(unix)]
+        {
+            use std::os::unix::process::CommandExt;
+            // Ctrl-C is for the supervisor: it lets running items end.
+            command.process_group(0);
+        }
+        let mut child = command.spawn().map_err(failed)?;
+        let (Some(mut input), Some(output), Some(mut errors)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(Error::new(Code::B001, "a worker has no pipes"));
+        };
+        let first = serde_json::to_string(setup).map_err(|e| Error::new(Code::B001, e.to_string()))?;
+        // A worker that is gone already says so with the first item.
+        let _ = writeln!(input, "{first}");
+        let child = Arc::new(Mutex::new(child));
+        let tail = Arc::new(Mutex::new(Vec::new()));
+        let keep = Arc::clone(&tail);
+        std::thread::spawn(move || keep_tail(&mut errors, &keep));
+        let (jobs, todo) = bounded::<Job>(1);
+        let process = Arc::clone(&child);
+        std::thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            for job in todo {
+                let answer = ask(&mut input, &mut output, &job);
+                let (answer, last) = match answer {
+                    Some(reply) => (Answer::Done(Box::new(reply)), false),
+                    None => (gone(&process, &tail), true),
+                };
+                if answers.send(wrap(number, answer)).is_err() || last {
+                    return;
+                }
+            }
+            // No more items: the end of its input ends the worker.
+            drop(input);
+            let _ = lock(&process).wait();
+        });
+        Ok(Worker { number, child, jobs })
+    }
+
+    /// Hands it an item; it must not have one already.
+    pub fn give(&self, job: Job) {
+        // The thread takes items until the worker is gone, which it reports then.
+        let _ = self.jobs.send(job);
+    }
+
+    /// Ends the worker at once. Its thread reports that it is gone.
+    pub fn kill(&self) {
+        let _ = lock(&self.child).kill();
+    }
+}
+
+fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn ask(input: &mut ChildStdin, output: &mut impl BufRead, job: &Job) -> Option<Reply> {
+    let text = serde_json::to_string(job).ok()?;
+    writeln!(input, "{text}").ok()?;
+    let mut line = String::new();
+    output.read_line(&mut line).ok()?;
+    serde_json::from_str(&line).ok()
+}
+
+/// How a worker ended.
+fn gone(process: &Mutex<Child>, tail: &Mutex<Vec<u8>>) -> Answer {
+    let mut child = lock(process);
+    // One that closed its output without ending would be waited for in vain.
+    let _ = child.kill();
+    let status = child.wait().ok();
+    let said = String::from_utf8_lossy(&lock(tail)).trim().to_string();
+    Answer::Gone(said, status.and_then(signal))
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    use std::os::unix::process::ExitStatusExt;
+    status.signal()
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}
+
+/// Keeps the last part of what a worker writes to its standard error: the last words of one that dies.
+fn keep_tail(errors: &mut impl Read, tail: &Mutex<Vec<u8>>) {
+    const MOST: usize = 4096;
+    let mut piece = [0u8; 1024];
+    while let Ok(n @ 1..) = errors.read(&mut piece) {
+        let mut kept = lock(tail);
+        kept.extend_from_slice(&piece[..n]);
+        let surplus = kept.len().saturating_sub(MOST);
+        kept.drain(..surplus);
+    }
+}
+
+/// The result of an item whose worker is gone, when nobody ended it on purpose.
+pub fn crashed(said: &str, signal: Option<i32>, memory_limited: bool) -> Line {
+    // What Rust's allocator says before it aborts.
+    if memory_limited && said.contains("memory allocation of") {
+        return Line::lost(Status::Memory, 3, "the worker ran into its --max-memory".into());
+    }
+    let how = match signal {
+        Some(n) => format!("the worker died of signal {n}"),
+        None => "the worker ended without an answer".to_string(),
+    };
+    let message = match said.lines().last() {
+        Some(last) => format!("{how}; its last words: {last}"),
+        None => how,
+    };
+    Line::lost(Status::Crash, signal.map_or(70, |n| 128 + n), message)
+}

@@ -1,0 +1,273 @@
+//! The supervisor: hands items to workers, replaces workers that die or grow, ends those that are late.
+
+use super::crew::{Answer, Worker, crashed};
+use super::line::{Line, Status};
+use super::manifest::Item;
+use super::options::Templates;
+use super::queue::{Program, Queue, Waiting};
+use super::wire::{Job, Reply, Setup};
+use crate::args::Run;
+use crate::interrupt;
+use birsim_kernels::{Error, Result};
+use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use std::time::{Duration, Instant};
+
+/// Added to an item's time limit before its worker is killed: the engine's own limit comes first.
+const GRACE: Duration = Duration::from_secs(2);
+/// A worker with more resident memory than this is replaced when its item is done.
+const LARGEST: u64 = 2 << 30;
+/// How often signals are looked at.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// What happens.
+pub enum Event {
+    /// A worker answers.
+    Answer(usize, Answer),
+    /// A line of standard input, or the error in it.
+    Item(Box<Result<Item, Line>>),
+    /// No more lines.
+    NoMore,
+}
+
+/// How a batch is run.
+pub struct Plan {
+    /// Jobs at a time.
+    pub jobs: usize,
+    /// Further tries after a crash or a time-out.
+    pub retries: u32,
+    /// The batch stops after this many unexpected results.
+    pub max_fail: Option<usize>,
+    /// What workers need to know.
+    pub setup: Setup,
+}
+
+/// How a batch ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// An interrupt ended it.
+    pub interrupted: bool,
+    /// Items that did not run, because of an interrupt or of `--max-fail`.
+    pub left: usize,
+}
+
+struct Seat {
+    worker: Option<Worker>,
+    running: Option<Running>,
+    program: Option<Program>,
+}
+
+struct Running {
+    waiting: Waiting,
+    started: Instant,
+    /// When the worker is killed.
+    deadline: Option<Instant>,
+    limit: Option<Duration>,
+    memory_limited: bool,
+    late: bool,
+}
+
+/// Runs items until none is left.
+pub struct Supervisor<'a> {
+    plan: &'a Plan,
+    templates: Templates,
+    queue: Queue,
+    seats: Vec<Seat>,
+    events: (Sender<Event>, Receiver<Event>),
+    /// Standard input may bring more items.
+    open: bool,
+    workers: usize,
+    failed: usize,
+}
+
+impl<'a> Supervisor<'a> {
+    /// A supervisor without items.
+    pub fn new(plan: &'a Plan) -> Supervisor<'a> {
+        let seats = (0..plan.jobs).map(|_| Seat { worker: None, running: None, program: None }).collect();
+        let templates = Templates::new(plan.setup.defaults.clone());
+        Supervisor {
+            plan,
+            templates,
+            queue: Queue::default(),
+            seats,
+            events: unbounded(),
+            open: false,
+            workers: 0,
+            failed: 0,
+        }
+    }
+
+    /// Where items from elsewhere are sent; [`Event::NoMore`] must follow.
+    pub fn source(&mut self) -> Sender<Event> {
+        self.open = true;
+        self.events.0.clone()
+    }
+
+    /// Adds an item.
+    pub fn add(&mut self, item: Item) -> Result<()> {
+        let run = self.templates.run(&item, std::path::Path::new(""))?;
+        let slots = usize::from(run.threads.unwrap_or(1)).clamp(1, self.plan.jobs);
+        self.queue.push(Waiting { item, attempt: 1, slots });
+        Ok(())
+    }
+
+    /// Runs everything. `done` gets every result as it comes.
+    pub fn run(&mut self, mut done: impl FnMut(Line) -> Result<()>) -> Result<Ending> {
+        loop {
+            let stopped = self.stopped();
+            if !stopped {
+                self.hand_out()?;
+            }
+            let busy = self.seats.iter().any(|s| s.running.is_some());
+            if !busy && (stopped || (self.queue.is_empty() && !self.open)) {
+                return Ok(Ending { interrupted: interrupt::came(), left: self.queue.len() });
+            }
+            match self.events.1.recv_timeout(self.patience()) {
+                Ok(Event::Answer(seat, answer)) => self.answer(seat, answer, &mut done)?,
+                Ok(Event::Item(item)) => match *item {
+                    Ok(item) => self.take_in(item, &mut done)?,
+                    Err(line) => self.finished(line, &mut done)?,
+                },
+                Ok(Event::NoMore) => self.open = false,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            self.end_the_late();
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        interrupt::came() || self.plan.max_fail.is_some_and(|most| self.failed >= most)
+    }
+
+    fn take_in(&mut self, item: Item, done: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+        match self.add(item.clone()) {
+            Ok(()) => Ok(()),
+            Err(e) => self.finished(refused(&item, &e), done),
+        }
+    }
+
+    /// How long to wait for an event.
+    fn patience(&self) -> Duration {
+        let next = self.seats.iter().filter_map(|s| s.running.as_ref()?.deadline).min();
+        next.map_or(GLANCE, |d| d.saturating_duration_since(Instant::now()).min(GLANCE))
+    }
+
+    /// Gives items to workers that have none.
+    fn hand_out(&mut self) -> Result<()> {
+        let used: usize = self.seats.iter().filter_map(|s| s.running.as_ref()).map(|r| r.waiting.slots).sum();
+        let mut free = self.plan.jobs.saturating_sub(used);
+        for seat in 0..self.seats.len() {
+            if free == 0 || self.queue.is_empty() {
+                break;
+            }
+            if self.seats[seat].running.is_some() {
+                continue;
+            }
+            let others = self.seats.iter().enumerate().filter(|(k, s)| *k != seat && s.worker.is_some());
+            let taken: Vec<&Program> = others.filter_map(|(_, s)| s.program.as_ref()).collect();
+            let Some(waiting) = self.queue.take(self.seats[seat].program.as_ref(), &taken, free) else { break };
+            free -= waiting.slots;
+            self.start(seat, waiting)?;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, seat: usize, waiting: Waiting) -> Result<()> {
+        if self.seats[seat].worker.is_none() {
+            let wrap = move |_, answer| Event::Answer(seat, answer);
+            self.seats[seat].worker = Some(Worker::start(self.workers, &self.plan.setup, self.events.0.clone(), wrap)?);
+            self.workers += 1;
+        }
+        let run: Run = self.templates.run(&waiting.item, std::path::Path::new(""))?;
+        let seat = &mut self.seats[seat];
+        if let Some(worker) = &seat.worker {
+            worker.give(Job { item: waiting.item.clone() });
+        }
+        seat.program = Some(waiting.item.program.clone());
+        let started = Instant::now();
+        let deadline = run.timeout.and_then(|t| started.checked_add(t)?.checked_add(GRACE));
+        let (limit, memory_limited) = (run.timeout, run.max_memory.is_some());
+        seat.running = Some(Running { waiting, started, deadline, limit, memory_limited, late: false });
+        Ok(())
+    }
+
+    fn answer(&mut self, seat: usize, answer: Answer, done: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+        let place = &mut self.seats[seat];
+        let worker = place.worker.as_ref().map_or(0, |w| w.number);
+        let Some(running) = place.running.take() else {
+            // It ended between two items.
+            (place.worker, place.program) = (None, None);
+            return Ok(());
+        };
+        let mut line = match answer {
+            Answer::Done(reply) => {
+                let Reply { line, resident } = *reply;
+                if resident > LARGEST {
+                    (place.worker, place.program) = (None, None);
+                }
+                line
+            }
+            Answer::Gone(said, signal) => {
+                (place.worker, place.program) = (None, None);
+                let mut line = match running.limit {
+                    Some(limit) if running.late => Line::lost(
+                        Status::Timeout,
+                        3,
+                        format!(
+                            "the worker did not answer within --timeout and was killed (limit {} s)",
+                            limit.as_secs_f64()
+                        ),
+                    ),
+                    _ => crashed(&said, signal, running.memory_limited),
+                };
+                line.stats.wall_s = running.started.elapsed().as_secs_f64();
+                self.with_key(&running.waiting.item, &mut line);
+                line
+            }
+        };
+        let Waiting { item, attempt, slots } = running.waiting;
+        if line.status.may_pass() && attempt <= self.plan.retries && line.status != item.expect {
+            self.queue.push(Waiting { item, attempt: attempt + 1, slots });
+            return Ok(());
+        }
+        line.index = item.index;
+        line.id.clone_from(&item.id);
+        line.as_expected = item.expects(line.status, line.error.as_ref().and_then(|e| e.code.as_deref()));
+        (line.stats.worker, line.stats.attempt) = (worker, attempt);
+        line.stats.flaky = attempt > 1 && line.as_expected;
+        self.finished(line, done)
+    }
+
+    /// A worker that is gone did not tell the key of its item.
+    fn with_key(&mut self, item: &Item, line: &mut Line) {
+        let written = [self.plan.setup.defaults.written.as_slice(), item.args.as_slice()];
+        if let Ok(run) = self.templates.run(item, std::path::Path::new("")) {
+            line.key = super::key::of_item(&run, &written).unwrap_or_default();
+        }
+    }
+
+    fn finished(&mut self, line: Line, done: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+        self.failed += usize::from(!line.as_expected);
+        done(line)
+    }
+
+    fn end_the_late(&mut self) {
+        let now = Instant::now();
+        for seat in &mut self.seats {
+            let (Some(running), Some(worker)) = (&mut seat.running, &seat.worker) else { continue };
+            if !running.late && running.deadline.is_some_and(|d| d <= now) {
+                running.late = true;
+                worker.kill();
+            }
+        }
+    }
+}
+
+/// The result of an item that cannot be run at all.
+pub fn refused(item: &Item, e: &Error) -> Line {
+    let status = Status::of(e);
+    let error = super::line::Failure::of(e);
+    let as_expected = item.expects(status, error.code.as_deref());
+    let mut line = Line::lost(status, e.class().exit_code(), String::new());
+    (line.index, line.id, line.as_expected, line.error) = (item.index, item.id.clone(), as_expected, Some(error));
+    line
+}

@@ -1,0 +1,152 @@
+//! A worker: reads items from standard input, runs them one after the other, answers on standard output.
+//!
+//! It outlives its items, so that programs, thread pool and arenas serve many of them. A panic becomes the status `bug` and
+//! the worker goes on. It ends when its input ends: a supervisor that dies takes its workers along.
+
+use super::key;
+use super::line::{Line, Status};
+use super::manifest::Item;
+use super::options::Templates;
+use super::wire::{Job, Reply, Setup};
+use crate::npy::encode_name;
+use crate::run::{self, Kept, Record};
+use birsim_kernels::{Code, Error, Result};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::Instant;
+
+/// Runs until the input ends.
+pub fn serve() -> Result<i32> {
+    let mut answers = private_output()?;
+    follow_the_supervisor();
+    // One thread is the ordinary case: then everything runs on this one, and no pool is started.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+    let lines = requests();
+    let Ok(first) = lines.recv() else { return Ok(0) };
+    let setup: Setup = serde_json::from_str(&first).map_err(|e| broken(&e))?;
+    std::env::set_current_dir(&setup.folder)
+        .map_err(|e| Error::new(Code::F001, format!("cannot enter the folder of the manifest: {e}")))?;
+    let mut worker = Worker { templates: Templates::new(setup.defaults.clone()), setup, kept: Kept::default() };
+    while let Ok(text) = lines.recv() {
+        let job: Job = serde_json::from_str(&text).map_err(|e| broken(&e))?;
+        let line = worker.item(&job.item);
+        let reply = serde_json::to_string(&Reply { line, resident: resident() }).map_err(|e| broken(&e))?;
+        // A supervisor that no longer listens has ended.
+        if writeln!(answers, "{reply}").is_err() {
+            break;
+        }
+    }
+    Ok(0)
+}
+
+struct Worker {
+    setup: Setup,
+    templates: Templates,
+    kept: Kept,
+}
+
+impl Worker {
+    fn item(&mut self, item: &Item) -> Line {
+        let (start, cpu) = (Instant::now(), cpu_seconds());
+        let out = self.setup.out.join(encode_name(&item.id));
+        let mut line = match self.templates.run(item, &out) {
+            Ok(args) => self.run(&args, item),
+            Err(e) => Line {
+                error: Some(super::line::Failure::of(&e)),
+                ..Line::lost(Status::of(&e), e.class().exit_code(), String::new())
+            },
+        };
+        line.index = item.index;
+        line.id.clone_from(&item.id);
+        let code = line.error.as_ref().and_then(|e| e.code.as_deref());
+        line.as_expected = item.expects(line.status, code);
+        line.stats.wall_s = start.elapsed().as_secs_f64();
+        line.stats.cpu_s = cpu_seconds() - cpu;
+        line
+    }
+
+    fn run(&mut self, args: &crate::args::Run, item: &Item) -> Line {
+        let mut record = Record::new(args);
+        record.hashes = true;
+        self.kept.begin(format!("{:?} {:?} {:?} {:?}", item.args, item.lnc, item.ranks, args.threads));
+        let outcome = crate::guard(|| {
+            injected(&item.id);
+            run::item(args, &mut record, &mut self.kept, self.setup.outputs)
+        });
+        if let Err(e) = &outcome {
+            record.fail(e);
+            if e.code() == Code::B001 {
+                // What a panic left behind is not to be trusted.
+                self.kept = Kept::default();
+            }
+        }
+        let mut line = Line::of_record(&record, &self.setup.out);
+        line.stats.peak_bytes = record.touched;
+        let written = [self.setup.defaults.written.as_slice(), item.args.as_slice()];
+        if let Some(program) = self.kept.last() {
+            line.key = key::of_run(args, &written, &program.hash, &program.files);
+        } else {
+            line.key = key::of_item(args, &written).unwrap_or_default();
+        }
+        line
+    }
+}
+
+/// Faults for tests: the worker panics at the item that a variable names.
+#[cfg(debug_assertions)]
+fn injected(id: &str) {
+    if std::env::var("BIRSIM_TEST_PANIC").is_ok_and(|ids| ids.split(',').any(|i| i == id)) {
+        panic!("asked for by BIRSIM_TEST_PANIC");
+    }
+}
+
+#[cfg(not(debug_assertions))]
+fn injected(_: &str) {}
+
+/// Standard output under a number of its own; what programs print goes nowhere, so that nothing disturbs the answers.
+fn private_output() -> Result<File> {
+    let failed = |e: std::io::Error| Error::new(Code::F007, format!("cannot set up the worker's output: {e}"));
+    let own = rustix::io::dup(std::io::stdout()).map_err(|e| failed(e.into()))?;
+    let null = File::options().write(true).open("/dev/null").map_err(failed)?;
+    rustix::stdio::dup2_stdout(&null).map_err(|e| failed(e.into()))?;
+    Ok(File::from(own))
+}
+
+/// A worker must not outlive its supervisor, even one that is stopped or busy.
+fn follow_the_supervisor() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+}
+
+/// Lines of standard input. Their end ends the process, whatever it is doing.
+fn requests() -> Receiver<String> {
+    let (send, lines) = sync_channel(1);
+    std::thread::spawn(move || {
+        for line in BufReader::new(std::io::stdin()).lines() {
+            let Ok(line) = line else { break };
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+        std::process::exit(0);
+    });
+    lines
+}
+
+fn broken(e: &serde_json::Error) -> Error {
+    Error::new(Code::B001, format!("supervisor and worker do not understand each other: {e}"))
+}
+
+/// CPU seconds of this process.
+fn cpu_seconds() -> f64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9
+}
+
+/// Resident memory of this process, in bytes; 0 where the system does not say.
+fn resident() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let pages = pages.and_then(|t| t.split_whitespace().nth(1)?.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
+}
