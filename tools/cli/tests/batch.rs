@@ -527,3 +527,40 @@ fn shards_come_from_the_scheduler() {
     assert_eq!(all.keys().collect::<Vec<_>>(), ["1", "3"]);
     s.birsim(&["batch", "m.jsonl", "--shard", "auto"]).exits(2).says("BIR-F008", "finds no scheduler");
 }
+
+/// The block of the README's section on batches in this language.
+fn readme_block(language: &str) -> String {
+    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let section = text.split("## Thousands of programs").nth(1).unwrap();
+    let fence = format!("```{language}\n");
+    section.split(&fence).nth(1).unwrap().split("```").next().unwrap().to_string()
+}
+
+#[test]
+fn the_manifest_of_the_readme_is_one() {
+    let s = batch();
+    for name in ["mlp.json", "core0.json", "core1.json"] {
+        s.write(name, identity("float32", 4, "o"));
+    }
+    s.write("m.jsonl", readme_block("json"));
+    assert_eq!(s.birsim(&["batch", "m.jsonl", "--list"]).exits(0).stdout, "mlp\nhang\n");
+    assert_eq!(s.birsim(&["batch", "m.jsonl", "--list", "--tag", "fast"]).exits(0).stdout, "mlp\n");
+}
+
+#[test]
+fn the_search_loop_of_the_readme_runs() {
+    if std::env::var_os("BIRSIM_SKIP_PYTHON").is_some() {
+        return;
+    }
+    let s = batch();
+    s.write("kernel.json", identity("float32", 4, "o"));
+    s.write("in/x.npy", square([1.0, 2.0, 3.0, 4.0]));
+    std::fs::create_dir(s.path("golden")).unwrap();
+    s.write("golden/o.npy", square([1.0, 2.0, 3.0, 4.0]));
+    s.write("loop.py", readme_block("python").replace("golden.npz", "golden"));
+    let bin = Path::new(env!("CARGO_BIN_EXE_birsim")).parent().unwrap();
+    let path = std::env::join_paths([bin.to_path_buf()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())));
+    let out = Command::new("python3").arg("loop.py").current_dir(s.0.path()).env("PATH", path.unwrap()).output().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(text.starts_with("ok [{'name': 'o'"), "{text}{}", String::from_utf8_lossy(&out.stderr));
+}

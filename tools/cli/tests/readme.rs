@@ -114,7 +114,7 @@ fn continuous_integration_runs_the_readmes_test_command() {
 fn options_and_commands_of_the_readme_exist() {
     let s = Sandbox::new();
     let mut help = s.birsim(&["--help"]).stdout;
-    for command in ["run", "validate", "inspect", "convert", "compare", "ops", "explain"] {
+    for command in ["run", "batch", "validate", "inspect", "convert", "compare", "ops", "explain"] {
         help.push_str(&s.birsim(&[command, "--help"]).stdout);
     }
     let text = readme();
