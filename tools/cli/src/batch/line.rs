@@ -131,7 +131,7 @@ pub struct Output {
     /// Name.
     pub name: String,
     /// Rank it belongs to; null in a run of one rank.
-    pub rank: Option<u32>,
+    pub rank: Option<usize>,
     /// Element type.
     pub dtype: String,
     /// Shape.

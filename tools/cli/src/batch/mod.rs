@@ -50,6 +50,8 @@ pub fn run(args: &Batch, term: &Term) -> Result<i32> {
     if !args.merge.is_empty() {
         return merged(args, term);
     }
+    // From now on an interrupt lets running items end.
+    interrupt::flag();
     let manifest = args.manifest.clone().unwrap_or_default();
     let streaming = manifest.as_os_str() == "-";
     let selection = Selection::of(args)?;
