@@ -106,6 +106,21 @@ impl Cores {
         })
     }
 
+    /// Makes the machine ready to run its program again, with the limits of this builder; everything else must be as when it
+    /// was loaded. False when it cannot be: several cores, or observers, must be loaded anew.
+    pub fn reset(&mut self, builder: &Builder) -> bool {
+        let [core] = self.cores.as_mut_slice() else { return false };
+        if core.is_watched() {
+            return false;
+        }
+        core.reset(builder);
+        (self.done, self.awake) = (vec![false], vec![true]);
+        self.ran.clear();
+        (self.floor, self.races) = (Floor::new(1), races::Races::default());
+        self.options = builder.clone();
+        true
+    }
+
     /// Ranks whose tensors are told apart: one unless the run counts ranks and cores apart.
     pub fn ranks(&self) -> usize {
         self.cores.len() / ranks::cores_per_rank(&self.cores)
@@ -408,9 +423,28 @@ impl Cores {
     }
 }
 
-fn started<'a>(pool: &'a mut Option<rayon::ThreadPool>, options: &Builder) -> Result<&'a rayon::ThreadPool> {
+/// Where kernels find their threads.
+enum Threads<'a> {
+    Own(&'a rayon::ThreadPool),
+    /// Those of the pool that the caller runs in.
+    Callers,
+}
+
+impl Threads<'_> {
+    fn install<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
+        match self {
+            Threads::Own(pool) => pool.install(f),
+            Threads::Callers => f(),
+        }
+    }
+}
+
+/// The threads of the run. A caller inside a pool of as many threads lends its own: starting others costs 50 us, and entering
+/// them 10 us each time.
+fn started<'a>(pool: &'a mut Option<rayon::ThreadPool>, options: &Builder) -> Result<Threads<'a>> {
     Ok(match pool {
-        Some(p) => p,
-        None => pool.insert(options.pool()?),
+        Some(p) => Threads::Own(p),
+        None if options.has_callers_threads() => Threads::Callers,
+        None => Threads::Own(pool.insert(options.pool()?)),
     })
 }

@@ -126,6 +126,20 @@ impl ArenaMem {
         touched
     }
 
+    /// Forgets what was written. Pages that the system has given stay with the arena: the next run fills them again, and
+    /// accounts for them as for new ones.
+    pub fn reset(&mut self) {
+        self.known = None;
+        let pages = self.len.div_ceil(self.page());
+        match &mut self.store {
+            Store::Paged { filled, missing, .. } => {
+                filled.fill(0);
+                *missing = pages;
+            }
+            store => *store = Store::Untouched,
+        }
+    }
+
     /// Bytes that hold memory.
     pub fn touched(&self) -> u64 {
         match &self.store {

@@ -250,6 +250,12 @@ impl Builder {
         self.trace.is_some()
     }
 
+    /// The caller runs inside a pool of as many threads as are asked for.
+    pub(crate) fn has_callers_threads(&self) -> bool {
+        let inside = rayon::current_thread_index().is_some();
+        inside && self.threads.is_some_and(|n| n.max(1) == rayon::current_num_threads())
+    }
+
     /// The thread pool of a run.
     pub(crate) fn pool(&self) -> Result<rayon::ThreadPool> {
         let mut pool = rayon::ThreadPoolBuilder::new();

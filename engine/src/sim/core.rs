@@ -32,6 +32,8 @@ pub struct Core {
     /// Compiles pieces of BIR that are appended.
     compiler: Option<Compiler>,
     physical: bool,
+    /// Remarks on the program itself, from when it was loaded.
+    pub(super) at_load: Vec<Diagnostic>,
     pub(super) tensors: Vec<TensorInfo>,
     pub(super) names: HashMap<String, u32>,
 }
@@ -62,6 +64,7 @@ impl Core {
         core.watch(options)?;
         let mut findings = core.world.resource_mut::<Findings>();
         doubts.by_rule().for_each(|(rule, first, places)| findings.note(Diagnostic::on_target(rule, first, places)));
+        core.at_load.clone_from(&core.world.resource::<Findings>().diagnostics);
         Ok(core)
     }
 
@@ -88,10 +91,7 @@ impl Core {
             external: options.external.clone(),
             fill: options.fill,
         };
-        let random = match options.schedule {
-            IssueOrder::Seeded(s) => s,
-            _ => 0,
-        };
+        let random = first_random(options.schedule);
         let mut world = World::new();
         world.insert_resource(settings);
         world.insert_resource(program);
@@ -113,6 +113,7 @@ impl Core {
             pass: systems::pass(),
             compiler: None,
             physical: false,
+            at_load: Vec::new(),
             tensors: Vec::new(),
             names: HashMap::new(),
         }
@@ -286,6 +287,14 @@ impl Core {
     /// Physical memory is in use.
     pub(super) fn is_physical(&self) -> bool {
         self.physical
+    }
+}
+
+/// State of the random numbers of a schedule at its start.
+pub(super) fn first_random(schedule: IssueOrder) -> u64 {
+    match schedule {
+        IssueOrder::Seeded(s) => s,
+        _ => 0,
     }
 }
 

@@ -3,6 +3,7 @@
 mod builder;
 mod core;
 mod refusals;
+mod reset;
 mod summary;
 mod tensors;
 mod watch;

@@ -12,6 +12,11 @@ use bevy_ecs::prelude::IntoScheduleConfigs;
 use bevy_ecs::system::RunSystemOnce;
 
 impl Core {
+    /// Checkers, a trace or dumps look at the run.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.world.contains_resource::<Hooks>()
+    }
+
     /// Sets up what watches the run; names of dumps must exist.
     pub(super) fn watch(&mut self, options: &Builder) -> Result<()> {
         let mut points = Vec::new();

@@ -559,8 +559,11 @@ fn the_search_loop_of_the_readme_runs() {
     s.write("golden/o.npy", square([1.0, 2.0, 3.0, 4.0]));
     s.write("loop.py", readme_block("python").replace("golden.npz", "golden"));
     let bin = Path::new(env!("CARGO_BIN_EXE_birsim")).parent().unwrap();
-    let path = std::env::join_paths([bin.to_path_buf()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())));
-    let out = Command::new("python3").arg("loop.py").current_dir(s.0.path()).env("PATH", path.unwrap()).output().unwrap();
+    let path = std::env::join_paths(
+        [bin.to_path_buf()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let out =
+        Command::new("python3").arg("loop.py").current_dir(s.0.path()).env("PATH", path.unwrap()).output().unwrap();
     let text = String::from_utf8(out.stdout).unwrap();
     assert!(text.starts_with("ok [{'name': 'o'"), "{text}{}", String::from_utf8_lossy(&out.stderr));
 }
