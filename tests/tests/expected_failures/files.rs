@@ -48,6 +48,7 @@ fn fill(folder: &Path) {
     write("empty", b"");
     write("packed.gz", b"\x1f\x8b\x08\x00");
     write("map.json", b"[1]");
+    write("m.jsonl", b"{\"programs\": \"p.json\"}\n");
 }
 
 pub(super) fn rows(rows: &mut Vec<Row>) {
@@ -67,6 +68,7 @@ pub(super) fn rows(rows: &mut Vec<Row>) {
         ("a file for an output folder", &["run", "@/p.json", "--input", "x=@/x.npy", "--out", "@/empty"]),
         ("a trace into nowhere", &["run", "@/p.json", "--input", "x=@/x.npy", "--trace", "@/none/t.jsonl"]),
         ("a trace over the input", &["run", "@/p.json", "--input", "x=@/x.npy", "--trace", "@/x.npy"]),
+        ("a manifest with an unknown key", &["batch", "@/m.jsonl"]),
         ("no command", &[]),
         ("an unknown option", &["run", "@/p.json", "--speed", "9"]),
         ("an unknown checker", &["run", "@/p.json", "--check", "everything"]),

@@ -279,10 +279,10 @@ fn merged(args: &Batch, term: &Term) -> Result<i32> {
 /// The items of a manifest; or everything that is wrong with any of them.
 fn checked(manifest: &Path, defaults: &options::Defaults, folder: &Path) -> Result<Vec<Item>, Vec<Error>> {
     let text = read_manifest(manifest).map_err(|e| vec![e])?;
-    // Paths of the command line are settled; those of the manifest start from its folder.
-    enter(folder).map_err(|e| vec![e])?;
     let name = manifest.display().to_string();
     let mut items = manifest::read_all(&text, &name)?;
+    // Paths of the command line are settled; those of the manifest start from its folder.
+    enter(folder).map_err(|e| vec![e])?;
     let mut templates = Templates::new(defaults.clone());
     let mut errors = Vec::new();
     let mut known: HashMap<PathBuf, bool> = HashMap::new();
@@ -315,16 +315,17 @@ fn enter(folder: &Path) -> Result<()> {
         .map_err(|e| Error::new(Code::F001, format!("cannot enter the folder of the manifest: {e}")))
 }
 
-/// Prints all errors; the exit code of a wrong manifest is that of wrong usage.
+/// Prints all errors but the last, which ends the command.
 fn refuse(mut errors: Vec<Error>, term: &Term) -> Result<i32> {
     const MOST: usize = 20;
+    let Some(last) = errors.pop() else { return Ok(0) };
     let surplus = errors.len().saturating_sub(MOST);
     errors.truncate(MOST);
     errors.iter().for_each(|e| term.error(e));
     if surplus > 0 {
         term.warn(&format!("{surplus} further errors are not shown"));
     }
-    Ok(2)
+    Err(last)
 }
 
 fn existing(args: &Batch) -> Existing {
