@@ -12,8 +12,10 @@ type Shown = (Result<String, Error>, Vec<Vec<u8>>);
 fn shown(sim: &mut Cores, folder: &Path, case: &Case) -> Shown {
     for name in &case.inputs {
         let Some(info) = sim.tensors().into_iter().find(|t| t.name == *name) else { continue };
-        let npy = npy::open(&folder.join("inputs").join(format!("{name}.npy"))).unwrap();
-        sim.bind(name, &npy.into_tensor(info.dtype, &info.shape).unwrap()).unwrap();
+        let npy = npy::open(&folder.join("inputs").join(format!("{name}.npy")));
+        // Some cases are about inputs that do not fit.
+        let Ok(bytes) = npy.and_then(|n| n.into_tensor(info.dtype, &info.shape)) else { continue };
+        sim.bind(name, &bytes).unwrap();
     }
     let text = |all: Vec<RunSummary>| {
         let timeless = all.into_iter().map(|s| RunSummary { wall: Duration::ZERO, ..s });
