@@ -174,7 +174,11 @@ impl<'a> Output<'a> {
                 unsafe { std::slice::from_raw_parts_mut(start.wrapping_byte_offset(self.step * r as isize), size.1) };
             match self.leave {
                 Leave::Store => to.copy_from_slice(&row[..size.1]),
-                Leave::Add => to.iter_mut().zip(row).for_each(|(old, v)| *old = v + *old),
+                // The product is the left operand, whose payload survives when both are NaN.
+                Leave::Add => to.iter_mut().zip(row).for_each(|(old, v)| {
+                    let sum = v + *old;
+                    *old = sum;
+                }),
             }
         }
     }
