@@ -33,9 +33,7 @@ fn a_reset_machine_runs_as_a_new_one() {
     for folder in cases::find(&root) {
         let case: Case = serde_json::from_slice(&std::fs::read(folder.join("case.json")).unwrap()).unwrap();
         let Ok(module) = format::read(&std::fs::read(folder.join("module.json")).unwrap()) else { continue };
-        for (mode, schedule) in
-            [(MemMode::Symbolic, IssueOrder::Window), (MemMode::Auto, IssueOrder::Seeded(3))]
-        {
+        for (mode, schedule) in [(MemMode::Symbolic, IssueOrder::Window), (MemMode::Auto, IssueOrder::Seeded(3))] {
             let limits = || Limits { max_instructions: Some(1_000_000), ..Limits::default() };
             let builder = Simulator::builder().mem_mode(mode).schedule(schedule).threads(1);
             let new = || Cores::load(&builder.clone().limits(limits()), std::slice::from_ref(&module));

@@ -46,12 +46,11 @@ pub(super) fn of_tensors(kind: CollectiveKind, a: &Contribution, b: &Contributio
     })
 }
 
+/// One result of a group, in every element type that a member's output has.
+pub(super) type Folded = Vec<(Dtype, Vec<u8>)>;
+
 /// Results that every member of a group has alike, computed once: per output and element type.
-pub(super) fn folded(
-    group: &Group,
-    members: &[Arc<Contribution>],
-    profile: &Profile,
-) -> Result<Vec<Vec<(Dtype, Vec<u8>)>>> {
+pub(super) fn folded(group: &Group, members: &[Arc<Contribution>], profile: &Profile) -> Result<Vec<Folded>> {
     let Some(first) = members.first().filter(|_| group.kind == CollectiveKind::AllReduce) else {
         return Ok(Vec::new());
     };
@@ -59,7 +58,7 @@ pub(super) fn folded(
     for (k, input) in first.ins.iter().enumerate() {
         let dense = input.dense()?;
         let sources: Vec<Src> = members.iter().map(|m| Src::new(&m.inputs[k], &dense)).collect::<Result<_>>()?;
-        let mut found: Vec<(Dtype, Vec<u8>)> = Vec::new();
+        let mut found = Folded::new();
         for extent in members.iter().filter_map(|m| m.outs.get(k)) {
             // A member whose output has another size finds that out by itself.
             if found.iter().any(|(d, _)| *d == extent.dtype) || extent.len() != input.len() {

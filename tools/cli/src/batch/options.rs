@@ -90,8 +90,11 @@ fn absolute(file: &str) -> String {
 #[derive(Debug)]
 pub struct Templates {
     defaults: Defaults,
-    known: HashMap<(Vec<String>, Option<u32>, Option<u32>), Run>,
+    known: HashMap<Form, Run>,
 }
+
+/// What the options of an item are parsed from: arguments, cores of a rank, ranks.
+type Form = (Vec<String>, Option<u32>, Option<u32>);
 
 impl Templates {
     /// Parses on top of these options.
