@@ -210,9 +210,9 @@ fn whole(name: &str, rows: u64, cols: u64) -> Operand {
     Operand::Physical(PhysicalAp {
         dtype: Dtype::Float32,
         memref: name.into(),
-        memsetref: String::new(),
+        memsetref: "".into(),
         offset: 0,
-        ap: vec![ApPair { step: cols as i64, num: rows }, ApPair { step: 1, num: cols }],
+        ap: vec![ApPair { step: cols as i64, num: rows as i64 }, ApPair { step: 1, num: cols as i64 }].into(),
         dynamic: None,
         extra: Extra::new(),
     })

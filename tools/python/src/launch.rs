@@ -22,6 +22,9 @@ pub struct Launch {
     session: Arc<Session>,
 }
 
+/// Text, file and line of a warning.
+type Warning = (String, Option<String>, Option<u32>);
+
 /// A region by name.
 fn region(name: &str) -> PyResult<Region> {
     Region::named(name).ok_or_else(|| PyValueError::new_err(format!("no memory {name:?}")))
@@ -132,7 +135,7 @@ impl Launch {
     }
 
     /// (text, file, line) of the warnings of the run.
-    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<String>, Option<u32>)>> {
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<Warning>> {
         let all = self.session.with_engine(py, |engine| Ok(engine.remarks()))?;
         let grave = all.iter().filter(|d| d.severity == Severity::Warning);
         let place = |d: &Diagnostic| self.session.find(d.place.as_ref()?.source.as_deref()?);
