@@ -106,6 +106,11 @@ impl Cores {
         })
     }
 
+    /// Bytes of the memories of all cores, touched or not.
+    pub fn declared(&mut self) -> u64 {
+        self.cores.iter_mut().map(Core::declared).fold(0, u64::saturating_add)
+    }
+
     /// Makes the machine ready to run its program again, with the limits of this builder; everything else must be as when it
     /// was loaded. False when it cannot be: several cores, or observers, must be loaded anew.
     pub fn reset(&mut self, builder: &Builder) -> bool {

@@ -44,6 +44,12 @@ impl Core {
         }
     }
 
+    /// Bytes of the core's memories, touched or not.
+    pub(crate) fn declared(&mut self) -> u64 {
+        let mut arenas = self.world.query::<&ArenaMem>();
+        arenas.iter(&self.world).map(|a| a.len() as u64).fold(0, u64::saturating_add)
+    }
+
     fn reset_resources(&mut self, options: &Builder) {
         let world = &mut self.world;
         let mut settings = world.resource_mut::<Settings>();

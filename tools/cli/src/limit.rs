@@ -1,8 +1,8 @@
-//! Which limit ended a run: all of them share one code, S009, and each names its option in the first words.
+//! Limits of a run: which one ended it, and the bound of a worker's address space.
 
 use birsim_kernels::{Code, Error};
 
-/// The limits that need telling apart.
+/// The limits that need telling apart. All share one code, S009, and each names its option in its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// `--timeout`.
@@ -22,5 +22,44 @@ impl Limit {
             what if what.contains("--max-memory") => Some(Limit::Memory),
             _ => None,
         }
+    }
+}
+
+/// While it lives, the process cannot map much more than what it needs by its own account: a second line behind the engine's
+/// limit, which counts what it knows of.
+pub struct AddressSpace {
+    #[cfg(target_os = "linux")]
+    before: rustix::process::Rlimit,
+}
+
+/// What the process may need besides simulated memory: threads, buffers, the heap's own slack.
+#[cfg(target_os = "linux")]
+const MARGIN: u64 = 512 << 20;
+
+impl AddressSpace {
+    /// Allows `more` bytes and a margin beyond what is mapped now. `None` where the system does not tell or does not bound.
+    #[cfg(target_os = "linux")]
+    pub fn bound(more: u64) -> Option<AddressSpace> {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let pages: u64 = std::fs::read_to_string("/proc/self/statm").ok()?.split_whitespace().next()?.parse().ok()?;
+        let mapped = pages * rustix::param::page_size() as u64;
+        let before = getrlimit(Resource::As);
+        let wanted = mapped.saturating_add(more).saturating_add(MARGIN);
+        let current = Some(before.maximum.map_or(wanted, |most| wanted.min(most)));
+        setrlimit(Resource::As, Rlimit { current, maximum: before.maximum }).ok()?;
+        Some(AddressSpace { before })
+    }
+
+    /// Nothing is known of other systems.
+    #[cfg(not(target_os = "linux"))]
+    pub fn bound(_: u64) -> Option<AddressSpace> {
+        None
+    }
+}
+
+impl Drop for AddressSpace {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::setrlimit(rustix::process::Resource::As, self.before);
     }
 }

@@ -567,3 +567,20 @@ fn the_search_loop_of_the_readme_runs() {
     let text = String::from_utf8(out.stdout).unwrap();
     assert!(text.starts_with("ok [{'name': 'o'"), "{text}{}", String::from_utf8_lossy(&out.stderr));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_memory_limit_of_an_item_bounds_its_workers_address_space() {
+    let s = batch();
+    let body = "#!/bin/sh\nulimit -v > LIMIT\ncp relu-0-birsim.npy relu-0-simout.npy\n";
+    let path = s.write("tell", body.replace("LIMIT", &s.path("limit").display().to_string()));
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let limit = || std::fs::read_to_string(s.path("limit")).unwrap().trim().to_string();
+    manifest(&s, &[with(external("a", "tell"), json!({"max_memory": "1G", "timeout": 60}))]);
+    s.birsim(&["batch", "m.jsonl"]).exits(0);
+    let kib: u64 = limit().parse().unwrap();
+    assert!(kib > 1 << 20 && kib < 1 << 24, "{kib}");
+    manifest(&s, &[with(external("a", "tell"), json!({"timeout": 60}))]);
+    s.birsim(&["batch", "m.jsonl", "--overwrite"]).exits(0);
+    assert_eq!(limit(), "unlimited");
+}

@@ -78,10 +78,13 @@ fn one_core_is_written_on_request() {
         assert_eq!(ran.exits(0).stdout, "");
         let module = s.report(&file);
         assert_eq!(module["attributes"]["neuron_core_id"].to_string(), core);
-        s.birsim(&["validate", &file]).exits(0);
+        // The other core is missing.
+        let alone = s.birsim(&["validate", &file]);
+        assert!(alone.exits(4).stderr.contains("names a rank that is not part of the run"), "{}", alone.stderr);
         let text = s.birsim(&["convert", "k.klr", "-o", "-", "--core", core]);
         assert_eq!(text.exits(0).stdout, std::fs::read_to_string(s.path(&file)).unwrap());
     }
+    s.birsim(&["validate", "m0.json", "m1.json"]).exits(0);
 }
 
 /// Two barriers around the exchange.

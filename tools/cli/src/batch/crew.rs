@@ -152,3 +152,18 @@ pub fn crashed(said: &str, signal: Option<i32>, memory_limited: bool) -> Line {
     };
     Line::lost(Status::Crash, signal.map_or(70, |n| 128 + n), message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_ran_out_of_memory_is_told_from_one_that_crashed() {
+        let said = "memory allocation of 4096 bytes failed\n";
+        assert_eq!(crashed(said, Some(6), true).status, Status::Memory);
+        let line = crashed(said, Some(6), false);
+        assert_eq!((line.status, line.exit_code), (Status::Crash, 134));
+        let message = line.error.map(|e| e.message).unwrap_or_default();
+        assert_eq!(message, "the worker died of signal 6; its last words: memory allocation of 4096 bytes failed");
+    }
+}

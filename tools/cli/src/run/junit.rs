@@ -1,77 +1,44 @@
-//! The verdict as JUnit XML: one test for the run itself, one for every output with a golden, one for a
+//! The verdict as JUnit XML, by `quick-junit`: one test for the run itself, one for every output with a golden, one for a
 //! golden trace.
 
 use super::report::Record;
-use std::fmt::Write;
+use birsim_kernels::{Code, Error, Result};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use std::time::Duration;
 
 /// The document.
-pub fn xml(record: &Record) -> String {
-    let mut cases = String::new();
-    let program = escape(&record.program);
-    let time = record.wall.as_secs_f64();
-    let (mut tests, mut failures) = (1, 0);
-    let _ = write!(cases, "  <testcase classname=\"{program}\" name=\"run\" time=\"{time}\"");
-    match record.failure() {
-        None => cases.push_str("/>\n"),
+pub fn xml(record: &Record) -> Result<String> {
+    let mut suite = TestSuite::new("birsim");
+    let mut add = |name: &str, time: Duration, status: TestCaseStatus| {
+        let mut case = TestCase::new(name, status);
+        case.set_classname(record.program.as_str()).set_time(time);
+        suite.add_test_case(case);
+    };
+    let run = match record.failure() {
+        None => TestCaseStatus::success(),
         Some(e) => {
-            let (code, what, text) = (e.code(), escape(e.what()), escape(&e.to_string()));
-            let _ = write!(cases, ">\n    <error type=\"{code}\" message=\"{what}\">{text}</error>\n  </testcase>\n");
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_type(e.code().to_string()).set_message(e.what()).set_description(e.to_string());
+            status
         }
-    }
+    };
+    add("run", record.wall, run);
     for o in &record.outputs {
         let Some(golden) = &o.golden else { continue };
-        tests += 1;
-        let _ = write!(cases, "  <testcase classname=\"{program}\" name=\"{}\" time=\"0\"", escape(&o.label()));
-        if golden.equal() {
-            cases.push_str("/>\n");
-            continue;
-        }
-        failures += 1;
-        let text = escape(&golden.text());
-        let _ = write!(cases, ">\n    <failure type=\"mismatch\" message=\"{text}\"/>\n  </testcase>\n");
+        add(&o.label(), Duration::ZERO, mismatch((!golden.equal()).then(|| golden.text())));
     }
     if let Some(difference) = &record.trace {
-        tests += 1;
-        let _ = write!(cases, "  <testcase classname=\"{program}\" name=\"golden trace\" time=\"0\"");
-        match difference {
-            None => cases.push_str("/>\n"),
-            Some(text) => {
-                failures += 1;
-                let text = escape(text);
-                let _ = write!(cases, ">\n    <failure type=\"mismatch\" message=\"{text}\"/>\n  </testcase>\n");
-            }
-        }
+        add("golden trace", Duration::ZERO, mismatch(difference.clone()));
     }
-    let errors = u32::from(record.failure().is_some());
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"birsim\" tests=\"{tests}\" failures=\"{failures}\" \
-         errors=\"{errors}\" time=\"{time}\">\n{cases}</testsuite>\n"
-    )
+    let mut report = Report::new("birsim");
+    report.set_time(record.wall).add_test_suite(suite);
+    report.to_string().map_err(|e| Error::new(Code::B001, format!("cannot write JUnit XML: {e}")))
 }
 
-/// Text for attributes and elements. Characters that XML cannot hold at all become replacement characters.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push_str("&#10;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_escaped() {
-        assert_eq!(escape("a<b>&\"c\"\n\x01"), "a&lt;b&gt;&amp;&quot;c&quot;&#10;\u{fffd}");
-    }
+/// Success without a difference.
+fn mismatch(difference: Option<String>) -> TestCaseStatus {
+    let Some(text) = difference else { return TestCaseStatus::success() };
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_type("mismatch").set_message(text);
+    status
 }

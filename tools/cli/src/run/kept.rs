@@ -53,6 +53,11 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Programs stay: the process serves many runs.
+    pub fn keeps(&self) -> bool {
+        self.options.is_some()
+    }
+
     /// Begins a run with these options; its program stays.
     pub fn begin(&mut self, options: String) {
         (self.options, self.loaded) = (Some(options), false);

@@ -15,6 +15,7 @@ mod watch;
 
 use crate::args::{MemModeArg, OrderArg, ProfileArg, Progress, Run, ScheduleArg, UnsupportedArg};
 use crate::batch::shard;
+use crate::limit::AddressSpace;
 use crate::program::{self, Kind, Loaded, Source};
 use crate::tensors::{Decl, Files, Given, Plan};
 use crate::term::{Term, plain, print};
@@ -43,6 +44,10 @@ pub fn run(args: &Run, term: &Term) -> i32 {
             "{who}, and all of them write the same files; `birsim batch --shard auto` divides the work"
         ));
     }
+    if args.threads == Some(1) {
+        // Then everything runs on this thread, the golden check too, and no pool is started. A caller may have one already.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+    }
     let deadline = deadline(args);
     let _watch = interrupt::Watch::start(deadline, last_words(args, term));
     let outcome = guard(|| execute(args, term, &mut record, deadline, &mut Kept::default(), true));
@@ -64,15 +69,16 @@ pub fn run(args: &Run, term: &Term) -> i32 {
         print(&summary::text(&record, args, term)).unwrap_or_else(&mut failed);
     }
     for (path, text) in reports(args, &record) {
-        guard(|| crate::npy::write_atomic(path, &[text.as_bytes()])).unwrap_or_else(&mut failed);
+        guard(|| crate::npy::write_atomic(path, &[text?.as_bytes()])).unwrap_or_else(&mut failed);
     }
     code
 }
 
 /// The reports that were asked for.
-fn reports<'a>(args: &'a Run, record: &Record) -> impl Iterator<Item = (&'a Path, String)> {
-    let texts = [(&args.report, record.json(record.exit_code())), (&args.junit, junit::xml(record))];
-    texts.into_iter().filter_map(|(path, text)| Some((path.as_deref()?, text)))
+fn reports<'a>(args: &'a Run, record: &Record) -> impl Iterator<Item = (&'a Path, Result<String>)> {
+    let report = args.report.as_deref().map(|path| (path, Ok(record.json(record.exit_code()))));
+    let junit = args.junit.as_deref().map(|path| (path, junit::xml(record)));
+    report.into_iter().chain(junit)
 }
 
 /// What is said and written when the process has to end in the middle of its work.
@@ -84,7 +90,7 @@ fn last_words(args: &Run, term: &Term) -> impl FnOnce(&Error) + Send + 'static {
         term.error(e);
         for (path, text) in reports(&args, &record) {
             // There is nobody left to tell.
-            let _ = crate::npy::write_atomic(path, &[text.as_bytes()]);
+            let _ = text.and_then(|text| crate::npy::write_atomic(path, &[text.as_bytes()]));
         }
     }
 }
@@ -123,7 +129,8 @@ fn execute(
     drop(loading);
     // The text of a large program is not needed any more.
     let folders = sources.into_iter().map(|s| s.folder).collect();
-    let job = Job { args, term, deadline, profile, folders, write, stays: kept.machine_stays(args) };
+    let job =
+        Job { args, term, deadline, profile, folders, write, stays: kept.machine_stays(args), worker: kept.keeps() };
     let outcome = job.simulate(&mut ready, paths, record);
     kept.put(ready);
     outcome
@@ -141,6 +148,8 @@ struct Job<'a> {
     write: bool,
     /// The machine serves later runs.
     stays: bool,
+    /// The run is an item of a batch.
+    worker: bool,
 }
 
 impl Job<'_> {
@@ -189,8 +198,11 @@ impl Job<'_> {
         drop(loading);
         let progress = if args.quiet { Progress::Never } else { args.progress };
         let meter = Meter::start(progress, &record.program, Arc::clone(&counter));
+        // Others depend on what a worker leaves them; a single run takes what the system gives.
+        let bound = args.max_memory.filter(|_| self.worker).and_then(|most| AddressSpace::bound(most + sim.declared()));
         // A panic inside the machine must not cost the statistics.
         let ran = guard(|| sim.run());
+        drop(bound);
         drop(meter);
         let names = profile.meta_names;
         let watched = guard(|| watch::finish(args, &mut sim, &decls, names, trace, record, ran.is_ok()));
