@@ -10,6 +10,7 @@ use crossbeam::channel::{Sender, bounded};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 /// What a worker's thread reports.
 #[derive(Debug)]
@@ -26,6 +27,7 @@ pub struct Worker {
     pub number: usize,
     child: Arc<Mutex<Child>>,
     jobs: Sender<Job>,
+    thread: JoinHandle<()>,
 }
 
 impl Worker {
@@ -60,7 +62,7 @@ impl Worker {
         std::thread::spawn(move || keep_tail(&mut errors, &keep));
         let (jobs, todo) = bounded::<Job>(1);
         let process = Arc::clone(&child);
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             let mut output = BufReader::new(output);
             for job in todo {
                 let answer = ask(&mut input, &mut output, &job);
@@ -76,13 +78,20 @@ impl Worker {
             drop(input);
             let _ = lock(&process).wait();
         });
-        Ok(Worker { number, child, jobs })
+        Ok(Worker { number, child, jobs, thread })
     }
 
     /// Hands it an item; it must not have one already.
     pub fn give(&self, job: Job) {
         // The thread takes items until the worker is gone, which it reports then.
         let _ = self.jobs.send(job);
+    }
+
+    /// Ends a worker that has no item, and waits for it.
+    pub fn dismiss(self) {
+        drop(self.jobs);
+        // A thread that panicked has nothing to wait for.
+        let _ = self.thread.join();
     }
 
     /// Ends the worker at once. Its thread reports that it is gone.

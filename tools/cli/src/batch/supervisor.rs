@@ -119,6 +119,7 @@ impl<'a> Supervisor<'a> {
             }
             let busy = self.seats.iter().any(|s| s.running.is_some());
             if !busy && (stopped || (self.queue.is_empty() && !self.open)) {
+                self.seats.iter_mut().filter_map(|s| s.worker.take()).for_each(Worker::dismiss);
                 return Ok(Ending { interrupted: interrupt::came(), left: self.queue.len() });
             }
             match self.events.1.recv_timeout(self.patience()) {

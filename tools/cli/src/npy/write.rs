@@ -29,11 +29,12 @@ pub fn write_atomic(path: &Path, parts: &[&[u8]]) -> Result<()> {
             })
         };
         let known = std::fs::metadata(path).ok();
-        if known.is_some_and(|m| !m.is_file()) {
+        if known.as_ref().is_some_and(|m| !m.is_file()) {
             let _waiting = interrupt::unattended("while a file was written");
             return write(&mut std::fs::OpenOptions::new().write(true).open(path)?);
         }
-        let linked = std::fs::canonicalize(path).ok();
+        // Only what is there can be a link that leads somewhere.
+        let linked = known.is_some().then(|| std::fs::canonicalize(path).ok()).flatten();
         let path = linked.as_deref().unwrap_or(path);
         let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();

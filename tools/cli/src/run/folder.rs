@@ -19,7 +19,10 @@ impl OutputFolder<'_> {
         let fresh = !path.exists();
         std::fs::create_dir_all(path).map_err(refuse)?;
         let folder = OutputFolder { path, fresh: std::cell::Cell::new(fresh) };
-        tempfile::Builder::new().prefix(".birsim-").tempfile_in(path).map_err(refuse)?;
+        // A folder that was made just now is one's own.
+        if !fresh {
+            tempfile::Builder::new().prefix(".birsim-").tempfile_in(path).map_err(refuse)?;
+        }
         Ok(folder)
     }
 
