@@ -199,7 +199,10 @@ impl Job<'_> {
         let progress = if args.quiet { Progress::Never } else { args.progress };
         let meter = Meter::start(progress, &record.program, Arc::clone(&counter));
         // Others depend on what a worker leaves them; a single run takes what the system gives.
-        let bound = args.max_memory.filter(|_| self.worker).and_then(|most| AddressSpace::bound(most + sim.declared()));
+        let bound = args
+            .max_memory
+            .filter(|_| self.worker)
+            .and_then(|most| AddressSpace::bound(most.saturating_add(sim.declared())));
         // A panic inside the machine must not cost the statistics.
         let ran = guard(|| sim.run());
         drop(bound);
