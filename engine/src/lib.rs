@@ -28,4 +28,4 @@ pub use sim::{Builder, Core, MemMode, Refusal, RunSummary, TensorInfo};
 pub use simulator::{Scalar, Simulator};
 pub use target::Target;
 pub use world::compile::Order;
-pub use world::{DevicePrint, Diagnostic, IssueOrder, Limits, Remark, Severity, Stats};
+pub use world::{DevicePrint, Diagnostic, Held, IssueOrder, Limits, Remark, Severity, Stats};

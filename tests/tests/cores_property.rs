@@ -337,7 +337,9 @@ fn run(
     }
     cores.bind("both", &[0; 4 * CELLS])?;
     cores.run()?;
-    let own = (0..modules.len()).map(|core| cores.cores()[core].output("own")).collect::<Result<Vec<_>, _>>()?;
+    let own = (0..modules.len())
+        .map(|core| cores.cores()[core].output("own").map(std::borrow::Cow::into_owned))
+        .collect::<Result<Vec<_>, _>>()?;
     let counts = cores.collectives().iter().map(|c| format!("{c:?}")).collect();
     Ok((own, cores.output("both")?, counts))
 }

@@ -24,6 +24,7 @@ pub use meet::CollectiveCount;
 use meet::{Floor, placed};
 use rayon::prelude::*;
 use shared::SharedMemory;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 /// What happens when a core has nothing left to do.
@@ -225,12 +226,12 @@ impl Cores {
     }
 
     /// A tensor of the first rank after the run, see [`Cores::output_rank`].
-    pub fn output(&mut self, name: &str) -> Result<Vec<u8>> {
-        self.output_rank(0, name)
+    pub fn output(&self, name: &str) -> Result<Vec<u8>> {
+        self.output_rank(0, name).map(Cow::into_owned)
     }
 
-    /// A tensor of a rank after the run: of the first core that wrote it, else of the first that has it.
-    pub fn output_rank(&mut self, rank: usize, name: &str) -> Result<Vec<u8>> {
+    /// A tensor of a rank after the run: of the first core that wrote it, else of the first that has it. See [`Core::output`].
+    pub fn output_rank(&self, rank: usize, name: &str) -> Result<Cow<'_, [u8]>> {
         let cores = &self.cores[self.of_rank(rank)];
         let mut first = None;
         for core in cores {

@@ -280,6 +280,17 @@ impl ArenaMem {
         }
     }
 
+    /// The bytes from `at` on where they stand, when all of them are present.
+    pub fn present(&self, at: usize, len: usize) -> Option<&[u8]> {
+        let end = at.checked_add(len).filter(|end| *end <= self.len && self.is_present(at, *end))?;
+        match &self.store {
+            Store::Untouched => None,
+            Store::Whole(b) => bytemuck::cast_slice::<u64, u8>(b).get(at..end),
+            Store::Given(b) => b.get(at..end),
+            Store::Paged { map, .. } => map.get(at..end),
+        }
+    }
+
     /// Copies bytes out; never-written ones read as the fill byte.
     pub fn read(&self, at: usize, out: &mut [u8]) {
         match &self.store {

@@ -6,6 +6,7 @@ use crate::memory::{ArenaMem, LocationInfo, Marks, Shadow, WrittenMarks};
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A tensor of the program that can be bound or read.
@@ -241,8 +242,9 @@ impl Core {
         self.write(self.index_of(name)?, bytes)
     }
 
-    /// The bytes of a tensor; never-written ones hold the fill byte.
-    pub fn output(&self, name: &str) -> Result<Vec<u8>> {
+    /// The bytes of a tensor; never-written ones hold the fill byte. They are borrowed from the machine's memory where they
+    /// stand there one after the other, else copied out of it.
+    pub fn output(&self, name: &str) -> Result<Cow<'_, [u8]>> {
         let index = self.index_of(name)?;
         let info = &self.tensors[index];
         let n = info.logical_bytes().ok_or_else(|| {
@@ -250,7 +252,10 @@ impl Core {
                 .received(format!("{:?} of {} in {} bytes", info.shape, info.dtype, info.bytes))
                 .at(|p| p.tensor = Some(name.to_string()))
         })?;
-        self.read(index, n as usize)
+        let (place, n) = (self.place(index)?, n as usize);
+        let in_a_row = place.is_linear() && n as u64 <= place.bytes();
+        let stands = self.arena(&place)?.present(place.start as usize, n).filter(|_| in_a_row);
+        stands.map_or_else(|| self.read(index, n).map(Cow::Owned), |bytes| Ok(Cow::Borrowed(bytes)))
     }
 
     /// What happened to a location.

@@ -12,6 +12,7 @@ use crate::sim::{Builder, Core, Refusal, RunSummary, TensorInfo};
 use crate::world::Diagnostic;
 use crate::{Code, Error, Place, Result};
 use bevy_ecs::prelude::World;
+use std::borrow::Cow;
 
 /// A simulator of one core: [`Cores`] of one, with access to its world.
 pub struct Simulator {
@@ -93,7 +94,7 @@ impl Simulator {
 
     /// The bytes of a tensor; never-written ones hold the fill byte.
     pub fn output(&mut self, name: &str) -> Result<Vec<u8>> {
-        self.core()?.output(name)
+        self.core()?.output(name).map(Cow::into_owned)
     }
 
     /// Whether anything was written to a tensor, and by which instruction first.

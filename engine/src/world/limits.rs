@@ -12,7 +12,7 @@ use std::time::Instant;
 pub struct Limits {
     /// Bytes of memory, of all cores together.
     pub max_memory: Option<u64>,
-    /// Bytes in use, shared by all clones: what the cores touch, and what a front end takes with [`Limits::take`].
+    /// Bytes in use, shared by all clones: what the cores touch, and what a front end takes or holds.
     pub used: Arc<AtomicU64>,
     /// Executed instructions.
     pub max_instructions: Option<u64>,
@@ -43,6 +43,12 @@ impl Limits {
             .received(format!("{} of {max} bytes", before.saturating_add(bytes))))
     }
 
+    /// Takes memory until the result is dropped.
+    pub fn hold(&self, bytes: u64) -> crate::Result<Held> {
+        self.take(bytes)?;
+        Ok(Held { limits: self.clone(), bytes })
+    }
+
     /// Gives memory back.
     pub fn give_back(&self, bytes: u64) {
         if self.max_memory.is_some() {
@@ -63,6 +69,19 @@ impl Limits {
         // Looking at the clock costs as much as a small tick.
         let late = stats.ticks.is_multiple_of(64) && self.deadline.is_some_and(|d| Instant::now() >= d);
         late.then_some(Reached::Late)
+    }
+}
+
+/// Memory that counts against the limit of a run for as long as this exists.
+#[derive(Debug)]
+pub struct Held {
+    limits: Limits,
+    bytes: u64,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.limits.give_back(self.bytes);
     }
 }
 

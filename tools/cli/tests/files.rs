@@ -193,3 +193,18 @@ fn tensor_files_count_against_the_memory_limit_before_they_are_read() {
     s.write("huge.npy", npy("<f4", false, "(1000000000, 1000000000)", &[]));
     s.birsim(&with(&["--golden", "o=huge.npy", "--max-memory", "1G"])).exits(2).says("BIR-F003", "shorter than");
 }
+
+#[test]
+fn item_12_goldens_and_dumps_leave_the_machine_less_memory() {
+    let s = staged();
+    // The machine takes 16 bytes for each of x, t and o.
+    s.birsim(&with(&["--max-memory", "48"])).exits(0);
+    s.birsim(&with(&["--max-memory", "47"])).exits(3).says("BIR-S009", "touches more memory than --max-memory allows");
+    let checked = ["--golden", "o=x.npy", "--dump", "o", "--max-memory"];
+    let limited = |limit| with(&[&checked[..], &[limit]].concat());
+    s.birsim(&limited("80")).exits(0);
+    s.birsim(&limited("79")).exits(3).says("BIR-S009", "80 of 79 bytes");
+    // The machines for all fills but the first live one after the other.
+    s.birsim(&with(&["--fill", "0,1,2", "--max-memory", "96"])).exits(0);
+    s.birsim(&with(&["--fill", "0,1,2", "--max-memory", "95"])).exits(3).says("BIR-S009", "96 of 95 bytes");
+}

@@ -10,19 +10,6 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
     RUN.iter().copied().chain(more.iter().copied()).collect()
 }
 
-/// o = t = x, where t is an internal tensor that two copies fill.
-fn staged() -> Sandbox {
-    let s = ready();
-    let allocations = [
-        dram("x", "ExternalInput", "float32", [2, 2], 4, ""),
-        dram("t", "Internal", "float32", [2, 2], 4, ""),
-        dram("o", "ExternalOutput", "float32", [2, 2], 4, ""),
-    ];
-    let f = "float32";
-    s.write("p.json", module(&allocations, &[copy("I-0", "x", "t", f), copy("I-1", "t", "o", f)]));
-    s
-}
-
 #[test]
 fn findings_of_checkers_end_the_run_with_3() {
     let s = ready();

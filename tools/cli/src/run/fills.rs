@@ -4,28 +4,30 @@ use super::report::Record;
 use crate::args::Run;
 use crate::tensors::{Decl, Plan};
 use birsim_engine::ir::Module;
-use birsim_engine::{Builder, Cores};
+use birsim_engine::{Builder, Cores, Limits};
 use birsim_kernels::{Code, Error, Result};
+use std::sync::atomic::Ordering;
 
 /// Runs the program with every other fill; its outputs must stay the same.
 pub fn same(
     args: &Run,
-    builder: &Builder,
+    (builder, limits): (&Builder, &Limits),
     modules: &[Module],
     decls: &[Decl],
     inputs: &Plan,
-    sim: &mut Cores,
+    sim: &Cores,
 ) -> Result<()> {
     let Some((first, others)) = args.fill.split_first() else { return Ok(()) };
     let outputs: Vec<&Decl> = decls.iter().filter(|d| d.kind.is_output()).collect();
     for fill in others {
+        let used = limits.used.load(Ordering::Relaxed);
         let mut other = Cores::load(&builder.clone().fill(*fill), modules)?;
-        super::bind(&mut other, modules, decls, inputs, &mut Record::new(args))?;
+        super::bind(&mut other, limits, modules, decls, inputs, &mut Record::new(args))?;
         other.run()?;
         for decl in &outputs {
             let rank = decl.rank.unwrap_or(0);
             let (a, b) = (sim.output_rank(rank, &decl.name)?, other.output_rank(rank, &decl.name)?);
-            let Some(at) = a.iter().zip(&b).position(|(a, b)| a != b) else { continue };
+            let Some(at) = a.iter().zip(b.iter()).position(|(a, b)| a != b) else { continue };
             return Err(Error::new(Code::S017, format!("output {} depends on uninitialised memory", decl.name))
                 .received(format!(
                     "byte {at} is {:#04x} over a fill of {first:#04x} and {:#04x} over {fill:#04x}",
@@ -34,6 +36,9 @@ pub fn same(
                 .advice("find the read with --check uninit")
                 .at(|p| p.tensor = Some(decl.name.clone())));
         }
+        // What was counted since then was the other machine's.
+        drop(other);
+        limits.used.store(used, Ordering::Relaxed);
     }
     Ok(())
 }

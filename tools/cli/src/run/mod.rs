@@ -166,7 +166,8 @@ impl Job<'_> {
         record.engines = usage::engines(&ready.loaded.modules);
 
         let counter = Arc::new(AtomicU64::new(0));
-        let mut builder = builder(args, profile, self.deadline, &counter);
+        let limits = limits(args, self.deadline, &counter);
+        let mut builder = builder(args, profile, &limits);
         if let Some(dir) = &args.pwp_tables {
             builder = builder.pwp_tables(birsim_kernels::activation::pwp::Tables::load(dir)?);
         }
@@ -187,10 +188,10 @@ impl Job<'_> {
         paths.tensors(args, &decls, &inputs, &goldens);
         paths.check()?;
         paths::one_core_per_output(&sim, modules, &decls)?;
-        budget::check(args, &decls, &inputs, &goldens)?;
+        let _files = budget::check(args, &limits, &decls, &inputs, &goldens)?;
         {
             let _reading = interrupt::unattended("while inputs were read");
-            bind(&mut sim, modules, &decls, &inputs, record)?;
+            bind(&mut sim, &limits, modules, &decls, &inputs, record)?;
         }
         let folder = self.write.then(|| OutputFolder::prepare(&args.out)).transpose()?;
 
@@ -241,10 +242,11 @@ impl Job<'_> {
         };
         says_nothing(args, record);
         if args.fill.len() > 1 {
-            fills::same(args, &watch::configure(unwatched, args, None)?, modules, &decls, &inputs, &mut sim)?;
+            let others = watch::configure(unwatched, args, None)?;
+            fills::same(args, (&others, &limits), modules, &decls, &inputs, &sim)?;
         }
         record.warnings(args.quiet).for_each(|w| term.warn(w));
-        outputs::outputs(args, &profile, &mut sim, &decls, &goldens, folder.as_ref(), record)?;
+        outputs::outputs(args, &profile, (&sim, &limits), &decls, &goldens, folder.as_ref(), record)?;
         record.finished = true;
         finding.map_or(Ok(()), Err)?;
         let verdict = skipped::verdict(args, modules, record);
@@ -318,15 +320,19 @@ fn profile(args: &Run) -> Result<Profile> {
     Ok(profile)
 }
 
-fn builder(args: &Run, profile: Profile, deadline: Option<Instant>, counter: &Arc<AtomicU64>) -> Builder {
-    let limits = Limits {
+/// The limits of the run. The machine and this command count memory in one account.
+fn limits(args: &Run, deadline: Option<Instant>, counter: &Arc<AtomicU64>) -> Limits {
+    Limits {
         max_memory: args.max_memory,
         max_instructions: args.max_instructions,
         deadline,
         progress: Some(Arc::clone(counter)),
         cancel: Some(interrupt::flag()),
         ..Limits::default()
-    };
+    }
+}
+
+fn builder(args: &Run, profile: Profile, limits: &Limits) -> Builder {
     let mut builder = Simulator::builder()
         .order(match args.order {
             OrderArg::Auto => Order::Auto,
@@ -344,7 +350,7 @@ fn builder(args: &Run, profile: Profile, deadline: Option<Instant>, counter: &Ar
             MemModeArg::Physical => MemMode::Physical,
         })
         .profile(profile)
-        .limits(limits)
+        .limits(limits.clone())
         .strict(args.strict)
         .print_all(args.device_print_full)
         .unsupported_is_error(args.unsupported == Some(UnsupportedArg::Error));
@@ -391,12 +397,22 @@ fn inputs(args: &Run, decls: &[Decl], own: &[PathBuf], confined: bool) -> Result
     Plan::inputs(decls, &given, args.random_inputs, &files)
 }
 
-fn bind(sim: &mut Cores, modules: &[Module], decls: &[Decl], plan: &Plan, record: &mut Record) -> Result<()> {
+fn bind(
+    sim: &mut Cores,
+    limits: &Limits,
+    modules: &[Module],
+    decls: &[Decl],
+    plan: &Plan,
+    record: &mut Record,
+) -> Result<()> {
     let used = usage::Usage::of(modules);
     for (decl, origin) in decls.iter().zip(&plan.origins) {
         match origin {
             Some(origin) => {
+                // The machine counts the bytes once it has them.
+                let reading = limits.hold(decl.bytes())?;
                 let bytes = origin.load(decl)?;
+                drop(reading);
                 sim.give_rank(decl.rank.unwrap_or(0), &decl.name, bytes)?;
                 record.inputs.push((decl.label(), tensors::origin_text(origin)));
             }

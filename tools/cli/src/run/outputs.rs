@@ -8,15 +8,16 @@ use crate::golden::{self, Tensor};
 use crate::interrupt;
 use crate::npy::write_tensor;
 use crate::tensors::{self, Decl, Plan, with_npy};
-use birsim_engine::Cores;
+use birsim_engine::{Cores, Limits};
 use birsim_kernels::compare::Tolerance;
 use birsim_kernels::{Code, Dtype, Error, Profile, Result, cast};
+use std::borrow::Cow;
 
 /// Writes every output, when there is a folder for them, and checks those that have goldens; what differs is noted in the record, not an error.
 pub fn outputs(
     args: &Run,
     profile: &Profile,
-    sim: &mut Cores,
+    (sim, limits): (&Cores, &Limits),
     decls: &[Decl],
     goldens: &Plan,
     folder: Option<&OutputFolder<'_>>,
@@ -26,12 +27,14 @@ pub fn outputs(
     // Everything is read before anything is written, so that a failure does not leave half of the results.
     let mut results = Vec::new();
     for (decl, golden) in decls.iter().zip(&goldens.origins).filter(|(d, _)| d.kind.is_output()) {
-        results.push((decl, golden, sim.output_rank(decl.rank.unwrap_or(0), &decl.name)?));
+        let bytes = sim.output_rank(decl.rank.unwrap_or(0), &decl.name)?;
+        let copied = if matches!(bytes, Cow::Owned(_)) { bytes.len() as u64 } else { 0 };
+        results.push((decl, golden, bytes, limits.hold(copied)?));
     }
     if let Some(folder) = folder {
         folder.keep();
     }
-    for (decl, _, bytes) in &results {
+    for (decl, _, bytes, _) in &results {
         let out = decl.folder(&args.out);
         let write = || {
             OutputFolder::within(&out)?;
@@ -49,7 +52,7 @@ pub fn outputs(
         });
     }
     record.tolerance = golden::tolerance_text(&tolerance);
-    for (k, (decl, golden, bytes)) in results.iter().enumerate() {
+    for (k, (decl, golden, bytes, _)) in results.iter().enumerate() {
         if args.check_nan {
             check_nan(decl, bytes)?;
         }

@@ -9,6 +9,7 @@ use birsim_engine::{Builder, Cores, TensorMap, TraceRow, TraceSink};
 use birsim_kernels::profile::MetaNames;
 use birsim_kernels::{Code, Error, Named, Result};
 use serde_json::json;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -202,7 +203,7 @@ pub fn finish(
         let bytes = match &d.instruction {
             None => sim.output_rank(rank, &info.name)?,
             Some(i) => match taken.iter().find(|t| t.tensor == location(&d.tensor) && t.instruction == *i) {
-                Some(t) => t.bytes.clone(),
+                Some(t) => Cow::Borrowed(&*t.bytes),
                 None if complete => {
                     return Err(Error::new(
                         Code::F006,

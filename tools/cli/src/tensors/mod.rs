@@ -35,6 +35,11 @@ pub struct Decl {
 }
 
 impl Decl {
+    /// Size of the tensor.
+    pub fn bytes(&self) -> u64 {
+        self.shape.iter().fold(self.dtype.size() as u64, |n, dim| n.saturating_mul(*dim))
+    }
+
     /// The name with its rank, as the command line takes it.
     pub fn label(&self) -> String {
         self.rank.map_or_else(|| self.name.clone(), |rank| format!("rank{rank}/{}", self.name))

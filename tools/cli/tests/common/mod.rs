@@ -170,6 +170,19 @@ pub fn ready() -> Sandbox {
     s
 }
 
+/// o = t = x, where t is an internal tensor that two copies fill.
+pub fn staged() -> Sandbox {
+    let s = ready();
+    let allocations = [
+        dram("x", "ExternalInput", "float32", [2, 2], 4, ""),
+        dram("t", "Internal", "float32", [2, 2], 4, ""),
+        dram("o", "ExternalOutput", "float32", [2, 2], 4, ""),
+    ];
+    let f = "float32";
+    s.write("p.json", module(&allocations, &[copy("I-0", "x", "t", f), copy("I-1", "t", "o", f)]));
+    s
+}
+
 /// Root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
