@@ -1,4 +1,4 @@
-//! What a key accepts, in words, for messages about keys that are missing.
+//! What a key accepts, in words, for messages about keys that are missing and for the listing of an opcode.
 
 use super::{AddressSpace, Engine, FieldType, MemoryType};
 use birsim_kernels::{Dtype, EnumDef, Named};
@@ -36,7 +36,7 @@ pub(crate) fn of_key(key: &str) -> String {
 }
 
 /// What an own key of an opcode accepts.
-pub(crate) fn of_type(ty: FieldType) -> String {
+pub fn of_type(ty: FieldType) -> String {
     let fixed = match ty {
         FieldType::Bool => "true or false",
         FieldType::Int(i64::MIN, i64::MAX) => "an integer",

@@ -4,7 +4,7 @@
 //! This crate knows nothing of worlds, memory or execution. It takes dtypes, ALU operations, enumerations and errors
 //! from `birsim-kernels`; the engine binds opcodes to code.
 
-mod accepts;
+pub mod accepts;
 mod compact;
 pub mod enums;
 pub mod expr;

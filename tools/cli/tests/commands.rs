@@ -136,6 +136,32 @@ fn ops_names_what_is_missing_of_every_kernel() {
 }
 
 #[test]
+fn an_instruction_type_is_described_in_full() {
+    let s = Sandbox::new();
+    let ran = s.birsim(&["ops", "TensorScalarPtr", "32"]);
+    ran.exits(0);
+    for line in [
+        "TensorScalarPtr: InstructionType 29, kernel; executed in part, exact",
+        "  ins       in0: an access pattern",
+        "            scalar1, optional: an access pattern or an immediate or a register",
+        "  outs      out: an access pattern",
+        "DMACopy: InstructionType 32, kernel; executed in part, exact",
+        "            more, any number: an access pattern",
+        "  required: one of bypass, bitwise_not, ",
+        "  default false: true or false",
+        "default \"Idle\": one of ",
+    ] {
+        assert!(ran.stdout.contains(line), "{line} is missing in\n{}", ran.stdout);
+    }
+    let described: serde_json::Value = serde_json::from_str(&s.birsim(&["ops", "Memset", "--json"]).stdout).unwrap();
+    assert_eq!(described[0]["keys"][0]["key"], "mode");
+    assert_eq!(described[0]["keys"][0]["required"], true);
+    assert_eq!(described[0]["outs"][0]["kinds"][0], "an access pattern");
+    s.birsim(&["ops", "TensorScaler"]).exits(2).says("BIR-F008", "perhaps TensorScalar");
+    s.birsim(&["ops", "110"]).exits(2).says("BIR-F008", "there is no such instruction type");
+}
+
+#[test]
 fn ops_fidelity_tells_class_section_and_choices_of_every_opcode() {
     use birsim_engine::ir::Opcode;
     use birsim_kernels::Profile;

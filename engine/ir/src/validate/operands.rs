@@ -44,6 +44,11 @@ fn index_arguments(operand: &Operand) -> Vec<i64> {
     }
 }
 
+/// Where the operands of an instruction are described.
+fn listed(i: &Instruction) -> String {
+    format!("`birsim ops {}` describes its operands", i.opcode)
+}
+
 impl<'m> Walk<'m> {
     pub(super) fn operands(&mut self, i: &'m Instruction) {
         let row = i.opcode.row();
@@ -77,15 +82,15 @@ impl<'m> Walk<'m> {
             };
             let names: Vec<&str> = parsed().map(|r| r.name).collect();
             let roles = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
-            let s = if expected == "1" { "" } else { "s" };
+            let s = if expected.ends_with(" 1") || expected == "1" { "" } else { "s" };
             let e = Error::new(Code::J009, format!("{} takes {expected} operand{s} in `{list}`{roles}", i.opcode));
-            return self.fault(i, Slot::Key(list), e.received(got));
+            return self.fault(i, Slot::Key(list), e.received(got).advice(listed(i)));
         }
         for (n, o) in operands.iter().enumerate() {
             let Some(role) = Role::of(roles, n) else { continue };
             if !role.kinds.contains(kind_letter(o)) {
                 let e = Error::new(Code::J009, format!("the operand `{}` is {}", role.name, words(role.kinds)));
-                self.fault(i, Slot::Operand(list, n), e.received(o.kind()));
+                self.fault(i, Slot::Operand(list, n), e.received(o.kind()).advice(listed(i)));
             }
             self.used(i, list, n, &role);
         }

@@ -431,7 +431,11 @@ pub struct Compare {
 /// Arguments of `ops`.
 #[derive(Args, Debug)]
 pub struct Ops {
-    /// One JSON array instead of a table.
+    /// Instruction types to describe in full: operands, keys with types and defaults, engines, rules. Without one, all are
+    /// listed.
+    #[arg(value_name = "OPCODE")]
+    pub opcodes: Vec<String>,
+    /// JSON instead of text.
     #[arg(long)]
     pub json: bool,
     /// Also show for every opcode how faithful it is and what public documents leave open, and list the choices.

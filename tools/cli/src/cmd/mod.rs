@@ -4,5 +4,6 @@ pub mod compare;
 pub mod convert;
 pub mod explain;
 pub mod inspect;
+mod opcode;
 pub mod ops;
 pub mod validate;

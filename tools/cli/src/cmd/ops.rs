@@ -1,5 +1,6 @@
 //! `birsim ops`: the opcode table itself, and the list of open choices.
 
+use super::opcode;
 use crate::args::Ops;
 use crate::term::print;
 use birsim_engine::ir::Opcode;
@@ -10,8 +11,11 @@ use birsim_kernels::{Profile, Result};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Prints the table, as text or JSON.
+/// Prints the table, or the instruction types that are named, as text or JSON.
 pub fn run(args: &Ops) -> Result<i32> {
+    if !args.opcodes.is_empty() {
+        return opcode::run(args);
+    }
     if args.json {
         let mut rows: Vec<Value> = Opcode::all().map(|o| json_row(o.row())).collect();
         if args.fidelity {
@@ -37,7 +41,7 @@ pub fn run(args: &Ops) -> Result<i32> {
 
 /// Whether the engine executes the instruction: yes, no, or in part. Asked of the table itself, so that it cannot promise more
 /// than a run keeps.
-fn implemented(row: &Row) -> Value {
+pub(super) fn implemented(row: &Row) -> Value {
     let executes = match row.class {
         RouteClass::Abstract => false,
         RouteClass::NoOp | RouteClass::ControlFlow => true,
@@ -53,7 +57,7 @@ fn implemented(row: &Row) -> Value {
 }
 
 /// How faithful execution is; what is not executed at all is unsupported, whatever the row plans.
-fn fidelity(row: &Row) -> &'static str {
+pub(super) fn fidelity(row: &Row) -> &'static str {
     match (implemented(row) == json!(false), row.class) {
         (true, RouteClass::Skipped) => Fidelity::Skipped.word(),
         (true, _) => Fidelity::Unsupported.word(),
@@ -61,7 +65,7 @@ fn fidelity(row: &Row) -> &'static str {
     }
 }
 
-fn json_row(row: &Row) -> Value {
+pub(super) fn json_row(row: &Row) -> Value {
     json!({
         "ordinal": row.opcode.ordinal(),
         "name": row.name,
@@ -113,13 +117,8 @@ fn choices() -> String {
     );
     for row in Opcode::all().map(Opcode::row) {
         let _ = writeln!(text, "{:>3}  {}: {}; {}", row.opcode.ordinal(), row.name, fidelity(row), row.spec);
-        for ((field, value), (_, accepted)) in reference.iter().zip(&accepted) {
-            if field.opcodes != ["*"] && field.touches(row.name) {
-                let _ = writeln!(text, "       {}", one_choice(field.name, value, accepted));
-            }
-        }
-        for note in NOTES.iter().filter(|n| n.opcodes != ["*"] && n.touches(row.name)) {
-            let _ = writeln!(text, "       note {} = {}", note.name, note.answer);
+        for line in own_choices(row) {
+            let _ = writeln!(text, "       {line}");
         }
     }
     text.push_str("\nEvery instruction\n\n");
@@ -165,8 +164,17 @@ fn choices() -> String {
     text
 }
 
+/// The choices and notes that concern this instruction type and not every one, a line each.
+pub(super) fn own_choices(row: &Row) -> impl Iterator<Item = String> {
+    let values = Profile::reference().values().into_iter().zip(Profile::accepted());
+    let choices = values.filter(|((field, _), _)| field.opcodes != ["*"] && field.touches(row.name));
+    let choices = choices.map(|((field, value), (_, accepted))| one_choice(field.name, &value, &accepted));
+    let notes = NOTES.iter().filter(|n| n.opcodes != ["*"] && n.touches(row.name));
+    choices.chain(notes.map(|n| format!("note {} = {}", n.name, n.answer)))
+}
+
 /// `field=value`, and the other values that `--set` takes.
-fn one_choice(field: &str, value: &str, accepted: &[&str]) -> String {
+pub(super) fn one_choice(field: &str, value: &str, accepted: &[&str]) -> String {
     let others: Vec<&str> = accepted.iter().copied().filter(|a| *a != value).collect();
     match others.as_slice() {
         [] => format!("{field} = {value}"),
@@ -175,7 +183,7 @@ fn one_choice(field: &str, value: &str, accepted: &[&str]) -> String {
 }
 
 /// The choices of one opcode, as JSON.
-fn json_choices(opcode: &str) -> Value {
+pub(super) fn json_choices(opcode: &str) -> Value {
     let (reference, accepted) = (Profile::reference().values(), Profile::accepted());
     let rows = reference.iter().zip(&accepted).filter(|((field, _), _)| field.touches(opcode));
     rows.map(|((field, value), (_, accepted))| {
@@ -185,7 +193,7 @@ fn json_choices(opcode: &str) -> Value {
 }
 
 /// The facts about one opcode, as JSON.
-fn json_notes(opcode: &str) -> Value {
+pub(super) fn json_notes(opcode: &str) -> Value {
     let notes = NOTES.iter().filter(|n| n.touches(opcode));
     notes.map(|n| json!({"note": n.name, "value": n.answer, "what": n.what.trim(), "sources": n.sources})).collect()
 }
