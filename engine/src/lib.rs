@@ -7,6 +7,7 @@ pub mod check;
 pub mod control;
 pub mod cores;
 pub mod exec;
+mod index;
 pub mod memory;
 pub mod session;
 pub mod sim;

@@ -6,8 +6,8 @@ use birsim_engine::ir::{ApPair, Engine, ImmValue, MemoryType, Opcode, TensorKind
 use birsim_engine::session::{
     Adding, Block, Dynamic, LocationId, LocationSpec, Progress, Register, Role, SourceId, Sources, View,
 };
-use birsim_engine::world::FieldValue;
 use birsim_engine::world::expr::Ex;
+use birsim_engine::world::{AxisId, FieldValue};
 use birsim_engine::{Builder, Check, Code, Fill, Remark, Session, Target};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::{Dtype, Named};
@@ -257,7 +257,7 @@ fn loops_count_by_registers_and_address_by_their_axis() {
     let mut b = Block::new();
     load(&mut b, trips, 5);
     let mut inner = Block::new();
-    bump(&mut inner, Ex::Lin(Box::new([(Ex::Axis(0), 1), (Ex::Axis(1), 1)]), 0));
+    bump(&mut inner, Ex::Lin(Box::new([(Ex::Axis(AxisId(0)), 1), (Ex::Axis(AxisId(1)), 1)]), 0));
     let mut outer = Block::new();
     outer.repeat((Ex::C(0), Ex::C(2), Ex::C(1)), SourceId(0), inner);
     b.repeat((Ex::C(0), trips.value(), Ex::C(2)), SourceId(0), outer);

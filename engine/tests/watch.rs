@@ -127,7 +127,7 @@ fn effects_are_the_resolved_operands() {
     )];
     let mut sim = loaded(Simulator::builder(), &module(storage(), list)).unwrap();
     let effects = sim.effects("v").unwrap();
-    let names: Vec<&str> = effects.iter().map(|e| sim.tensors()[e.location as usize].name.as_str()).collect();
+    let names: Vec<&str> = effects.iter().map(|e| sim.tensors()[e.location.at()].name.as_str()).collect();
     assert_eq!(names, ["x", "s", "r"]);
     assert_eq!(effects.iter().map(|e| e.access).collect::<Vec<_>>(), [Access::Read, Access::Read, Access::Write]);
     let runs = |k: usize| {

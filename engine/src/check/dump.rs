@@ -1,6 +1,7 @@
 //! Values of a tensor at a point of the run.
 
 use crate::exec::Cx;
+use crate::world::LocId;
 
 /// The bytes of a tensor after the last execution of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub struct Dump {
 
 /// A point of the run at which a tensor is dumped.
 pub struct Point {
-    location: u32,
+    location: LocId,
     bytes: usize,
     tensor: String,
     asked: String,
@@ -30,7 +31,13 @@ pub struct Point {
 impl Point {
     /// The point after the n-th execution of an instruction, or after its last one. The dump holds `bytes` of the tensor
     /// and is named `asked`, as on the command line.
-    pub fn new(location: u32, bytes: usize, tensor: &str, asked: &str, (instruction, n): (&str, Option<u64>)) -> Self {
+    pub fn new(
+        location: LocId,
+        bytes: usize,
+        tensor: &str,
+        asked: &str,
+        (instruction, n): (&str, Option<u64>),
+    ) -> Self {
         Point {
             location,
             bytes,
@@ -51,7 +58,7 @@ impl Point {
         if self.execution.is_some_and(|n| n != self.count) {
             return;
         }
-        let place = &cx.m.places[self.location as usize].0;
+        let place = &cx.m.places[self.location].0;
         let dump = self.taken.get_or_insert_with(|| Dump {
             tensor: self.tensor.clone(),
             instruction: self.asked.clone(),
@@ -59,7 +66,7 @@ impl Point {
             executions: 0,
         });
         dump.executions = self.count;
-        let arena = &cx.m.arenas[place.arena as usize];
+        let arena = &cx.m.arenas[place.arena];
         place.for_rows(self.bytes, |at, range| arena.read(at, &mut dump.bytes[range]));
     }
 }

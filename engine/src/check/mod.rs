@@ -20,7 +20,9 @@ pub use trace::{TraceRow, TraceSink};
 use crate::exec::effects::Effect;
 use crate::exec::{Cx, Machine, Watch};
 use crate::world::columns::slice;
-use crate::world::{Diagnostic, Due, LocationMeta, Placement, Program, ProgramCounter, Remark, Severity, SyncSet};
+use crate::world::{
+    Diagnostic, Due, LocId, LocationMeta, Placement, Program, ProgramCounter, Remark, RowId, Severity, SyncSet,
+};
 use crate::{Code, Error};
 use bevy_ecs::prelude::*;
 use std::borrow::Cow;
@@ -48,7 +50,7 @@ pub struct Scene<'a, 'w> {
     /// The machine.
     pub m: &'a Machine<'w>,
     /// Instruction that runs.
-    pub row: u32,
+    pub row: RowId,
     /// Its effects.
     pub effects: &'a [Effect],
     /// It may read memory that nothing wrote.
@@ -57,11 +59,11 @@ pub struct Scene<'a, 'w> {
 
 impl Scene<'_, '_> {
     fn meta(&self, e: &Effect) -> &LocationMeta {
-        &self.m.program.locations[e.location as usize]
+        &self.m.program.locations[e.location]
     }
 
     fn name(&self) -> Cow<'_, str> {
-        self.m.program.name_of(&self.m.program.insts[self.row as usize])
+        self.m.program.name_of(&self.m.program.insts[self.row])
     }
 }
 
@@ -70,7 +72,7 @@ pub struct Finding {
     /// Text.
     pub message: String,
     /// Instruction, when there is one.
-    pub row: Option<u32>,
+    pub row: Option<RowId>,
     /// Tensor, when there is one.
     pub tensor: Option<String>,
 }
@@ -91,9 +93,9 @@ pub trait Checker: Send + Sync {
     /// Called when it has run.
     fn after(&mut self, _: &Scene, _: &mut Vec<Finding>) {}
     /// An instruction that has no kernel, or whose predicate fails: only its waits and updates act.
-    fn passed(&mut self, _: &Machine, _: u32) {}
+    fn passed(&mut self, _: &Machine, _: RowId) {}
     /// The blocks of an instruction have ended, and its updates act.
-    fn released(&mut self, _: &Program, _: &[SyncSet], _: u32) {}
+    fn released(&mut self, _: &Program, _: &[SyncSet], _: RowId) {}
     /// A loop begins another trip that clears the provenance of written memory.
     fn new_trip(&mut self) {}
     /// The checker of races, which is told of other cores.
@@ -101,7 +103,7 @@ pub trait Checker: Send + Sync {
         None
     }
     /// A location was declared, perhaps in the place of one that was released.
-    fn declared(&mut self, _: u32) {}
+    fn declared(&mut self, _: LocId) {}
     /// Called at the end of the run.
     fn finish(&mut self, _: &Program, _: &[&Placement], _: &mut Vec<Finding>) {}
 }
@@ -155,7 +157,7 @@ impl Hooks {
     }
 
     /// The blocks of an instruction have ended, and its updates act.
-    pub fn released(&mut self, program: &Program, syncs: &[SyncSet], row: u32) {
+    pub fn released(&mut self, program: &Program, syncs: &[SyncSet], row: RowId) {
         self.checkers.iter_mut().for_each(|c| c.released(program, syncs, row));
     }
 
@@ -170,7 +172,7 @@ impl Hooks {
     }
 
     /// A location was declared, perhaps in the place of one that was released.
-    pub fn declared(&mut self, location: u32) {
+    pub fn declared(&mut self, location: LocId) {
         self.checkers.iter_mut().for_each(|c| c.declared(location));
     }
 
@@ -228,7 +230,7 @@ impl Watch for Hooks {
         self.dumps.iter_mut().for_each(|d| d.look(cx));
     }
 
-    fn passed(&mut self, m: &mut Machine, row: u32) {
+    fn passed(&mut self, m: &mut Machine, row: RowId) {
         self.checkers.iter_mut().for_each(|c| c.passed(m, row));
     }
 }

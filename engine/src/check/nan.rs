@@ -28,7 +28,7 @@ fn find(s: &Scene, e: &Effect, bad: impl Fn(f32) -> bool) -> Option<(usize, f32)
         while at < hi && hit.is_none() {
             let n = ((hi - at) / size).clamp(1, PIECE);
             let (bytes, values) = (&mut bytes[..n * size], &mut values[..n]);
-            s.m.arenas[e.arena as usize].read(at, bytes);
+            s.m.arenas[e.arena].read(at, bytes);
             cast::decode_f32(dtype, bytes, values);
             hit = values.iter().position(|v| bad(*v)).map(|k| (at + k * size, values[k]));
             at += n * size;
@@ -39,7 +39,7 @@ fn find(s: &Scene, e: &Effect, bad: impl Fn(f32) -> bool) -> Option<(usize, f32)
 
 fn finding(s: &Scene, e: &Effect, at: usize, value: f32, verb: &str) -> Finding {
     let (meta, size) = (s.meta(e), e.pattern.dtype().size());
-    let place = span(&s.m.places[e.location as usize], at, at + size);
+    let place = span(&s.m.places[e.location], at, at + size);
     Finding {
         message: format!("{} {verb} {value} in {}: {place}", s.name(), meta.name),
         row: Some(s.row),
@@ -90,7 +90,7 @@ impl Elements {
             for (k, kind) in kinds.iter_mut().enumerate() {
                 let mut bytes = [0; 8];
                 let bytes = &mut bytes[..dtype.size()];
-                s.m.arenas[e.arena as usize].read(e.pattern.byte_of(k / each, k % each) as usize, bytes);
+                s.m.arenas[e.arena].read(e.pattern.byte_of(k / each, k % each) as usize, bytes);
                 let mut value = [0.0];
                 cast::decode_f32(dtype, bytes, &mut value);
                 *kind = match value[0] {
@@ -149,7 +149,7 @@ impl Checker for Nan {
         if self.done {
             return;
         }
-        let opcode = s.m.program.insts[s.row as usize].opcode;
+        let opcode = s.m.program.insts[s.row].opcode;
         for e in s.effects.iter().filter(|e| e.writes() && e.exact) {
             let Some((at, value)) = find(s, e, |v| !v.is_finite()) else { continue };
             if self.inputs.is_empty() {

@@ -2,11 +2,11 @@
 
 use super::write_only::overlap;
 use super::{Checker, Finding, Scene, span};
-use crate::world::Remark;
+use crate::world::*;
 
 #[derive(Default)]
 pub(super) struct Pinned {
-    locations: Vec<u32>,
+    locations: Vec<LocId>,
     known: usize,
 }
 
@@ -19,20 +19,20 @@ impl Checker for Pinned {
         let all = &s.m.program.locations;
         for (k, meta) in all.iter().enumerate().skip(self.known) {
             if meta.pinned {
-                self.locations.push(k as u32);
+                self.locations.push(LocId::of(k));
             }
         }
         self.known = all.len();
         for e in s.effects.iter().filter(|e| e.writes()) {
             for pinned in &self.locations {
-                let (own, place) = (&s.m.places[e.location as usize].0, &s.m.places[*pinned as usize]);
+                let (own, place) = (&s.m.places[e.location].0, &s.m.places[*pinned]);
                 if !overlap(own, &place.0) {
                     continue;
                 }
                 let mut hit = None;
                 e.runs(|lo, hi| hit = hit.or_else(|| inside(place, lo, hi)));
                 let Some((lo, hi)) = hit else { continue };
-                let name = &all[*pinned as usize].name;
+                let name = &all[*pinned].name;
                 let through =
                     if *pinned == e.location { String::new() } else { format!(" through {}", s.meta(e).name) };
                 found.push(Finding {
@@ -46,7 +46,7 @@ impl Checker for Pinned {
 }
 
 /// The part of an arena byte range that belongs to a location.
-fn inside(place: &crate::world::Placement, lo: usize, hi: usize) -> Option<(usize, usize)> {
+fn inside(place: &Placement, lo: usize, hi: usize) -> Option<(usize, usize)> {
     let p = &place.0;
     let (start, end) = p.extent();
     let (lo, hi) = (lo.max(start), hi.min(end));

@@ -13,9 +13,10 @@ use super::{Checker, Finding, Scene, span};
 use crate::exec::Machine;
 use crate::exec::effects::Effect;
 use crate::ir::{Opcode, SyncKind, Trait, UpdateMode};
-use crate::world::Remark;
+use crate::memory::ArenaId;
 use crate::world::spawn::engine_index;
 use crate::world::{Control, Placement, Program, RegRef, Seat, SyncSet, Update, owns_updates, read_register};
+use crate::world::{Remark, RowId};
 pub use clock::Clock;
 use clock::{ALL, QUEUE, THREADS};
 use hashbrown::{HashMap, HashSet};
@@ -32,13 +33,13 @@ pub struct Race {
     clocks: [Clock; THREADS],
     semaphores: Vec<History>,
     events: Vec<Clock>,
-    arenas: HashMap<u32, Map>,
+    arenas: HashMap<ArenaId, Map>,
     scalars: HashMap<Scalar, Uses>,
-    told: HashSet<(u32, u32)>,
+    told: HashSet<(RowId, RowId)>,
     /// This core in its rank and in the run.
     seat: Seat,
     /// What rows follow that met other cores.
-    granted: HashMap<u32, Clock>,
+    granted: HashMap<RowId, Clock>,
     /// Clocks of messages and of updates for other cores, in the order in which they were sent.
     messages: Vec<Clock>,
     remote: Vec<Clock>,
@@ -68,8 +69,8 @@ impl Default for Race {
 }
 
 /// An instruction and where it runs.
-fn who(program: &Program, thread: usize, row: u32) -> String {
-    let i = &program.insts[row as usize];
+fn who(program: &Program, thread: usize, row: RowId) -> String {
+    let i = &program.insts[row];
     match thread {
         QUEUE => format!("{} of a DMA queue", i.name),
         _ => format!("{} on {}", i.name, i.engine),
@@ -86,9 +87,9 @@ enum Part {
     Control,
 }
 
-fn part(program: &Program, row: u32) -> Part {
-    let inst = &program.insts[row as usize];
-    let in_list_order = program.blocks.get(inst.block as usize).is_none_or(|b| !b.by_sync);
+fn part(program: &Program, row: RowId) -> Part {
+    let inst = &program.insts[row];
+    let in_list_order = program.blocks.get(inst.block.at()).is_none_or(|b| !b.by_sync);
     match inst.opcode {
         op if op.is(Trait::Descriptor) => Part::Thread(QUEUE),
         _ if in_list_order => Part::All,
@@ -103,9 +104,9 @@ fn part(program: &Program, row: u32) -> Part {
 
 impl Race {
     /// Begins an instruction: its waits are satisfied, its tick starts. Returns its thread and what precedes it.
-    fn enter(&mut self, m: &Machine, row: u32) -> (usize, Clock) {
+    fn enter(&mut self, m: &Machine, row: RowId) -> (usize, Clock) {
         let program = m.program;
-        let sync = &m.syncs[row as usize];
+        let sync = &m.syncs[row];
         self.seat = m.settings.seat;
         let mut seen = self.granted.remove(&row).unwrap_or_default();
         for w in program.waits_of(sync) {
@@ -121,7 +122,7 @@ impl Race {
             Part::Thread(t) => t,
             Part::All => {
                 // In list order, instructions also wait for DMA descriptors.
-                let by_sync = program.blocks.get(program.insts[row as usize].block as usize).is_some_and(|b| b.by_sync);
+                let by_sync = program.blocks.get(program.insts[row].block.at()).is_some_and(|b| b.by_sync);
                 let last = if by_sync { QUEUE } else { THREADS };
                 let mut all = seen.clone();
                 self.clocks[..last].iter().for_each(|c| all.join(c));
@@ -146,11 +147,11 @@ impl Race {
     }
 
     /// Looks at the semaphores that an instruction waits for, and at its registers.
-    fn scalars_of(&mut self, program: &Program, sync: &SyncSet, at: (u32, usize), clock: &Clock) {
+    fn scalars_of(&mut self, program: &Program, sync: &SyncSet, at: (RowId, usize), clock: &Clock) {
         for w in program.waits_of(sync).iter().filter(|w| w.kind == SyncKind::Semaphore) {
             self.scalar(program, at, Scalar::Semaphore(w.id), Use::Wait, clock);
         }
-        let inst = &program.insts[at.0 as usize];
+        let inst = &program.insts[at.0];
         if inst.opcode.is(Trait::Terminator) {
             // Where a block ends, the engines of the hardware branch each for itself, with registers of their own.
             return;
@@ -165,7 +166,7 @@ impl Race {
     }
 
     /// Compares the use of a register or semaphore with earlier ones.
-    fn scalar(&mut self, program: &Program, (row, thread): (u32, usize), what: Scalar, how: Use, clock: &Clock) {
+    fn scalar(&mut self, program: &Program, (row, thread): (RowId, usize), what: Scalar, how: Use, clock: &Clock) {
         // The engines of the hardware follow control flow each for itself, with registers of their own.
         if thread == ALL && matches!(part(program, row), Part::Control) {
             return;
@@ -198,8 +199,8 @@ impl Race {
         });
     }
 
-    fn leave(&mut self, program: &Program, syncs: &[SyncSet], row: u32, thread: usize) {
-        let sync = &syncs[row as usize];
+    fn leave(&mut self, program: &Program, syncs: &[SyncSet], row: RowId, thread: usize) {
+        let sync = &syncs[row];
         if thread == ALL {
             // Its updates act after every engine has done its part.
             let mut all = self.clocks[ALL].clone();
@@ -237,7 +238,7 @@ impl Race {
     }
 
     /// What precedes a row that waits for other cores.
-    pub(crate) fn stamp(&self, program: &Program, row: u32) -> Clock {
+    pub(crate) fn stamp(&self, program: &Program, row: RowId) -> Clock {
         match part(program, row) {
             Part::Thread(t) => self.clocks[t].clone(),
             Part::All | Part::Control => {
@@ -249,7 +250,7 @@ impl Race {
     }
 
     /// A row that met other cores follows what they did before.
-    pub(crate) fn grant(&mut self, row: u32, seat: Seat, known: Clock) {
+    pub(crate) fn grant(&mut self, row: RowId, seat: Seat, known: Clock) {
         self.granted.entry(row).or_default().join(&known.without(seat.id));
     }
 
@@ -271,8 +272,8 @@ impl Race {
     }
 
     /// Applies what a control instruction does to the semaphores.
-    fn control(&mut self, program: &Program, row: u32, thread: usize) {
-        let inst = &program.insts[row as usize];
+    fn control(&mut self, program: &Program, row: RowId, thread: usize) {
+        let inst = &program.insts[row];
         match &inst.control {
             Control::Rewind { clear, .. } => {
                 let clock = self.clocks[thread].clone();
@@ -305,7 +306,7 @@ impl Race {
         let program = s.m.program;
         let verb = |writes: bool| if writes { "writes" } else { "reads" };
         let meta = s.meta(e);
-        let part = span(&s.m.places[e.location as usize], lo.max(c.lo), hi.min(c.hi));
+        let part = span(&s.m.places[e.location], lo.max(c.lo), hi.min(c.hi));
         found.push(Finding {
             message: format!(
                 "{} {} {} ({part}), which {} {}, and nothing orders the two",
@@ -330,12 +331,12 @@ impl Checker for Race {
         let (thread, clock) = self.enter(s.m, s.row);
         for e in s.effects {
             self.look(s, e, thread, &clock, found);
-            if s.m.written[e.arena as usize].0.is_some() {
+            if s.m.written[e.arena].0.is_some() {
                 self.shared.push(SharedTouch::of(s, e, thread, &clock));
             }
         }
         found.append(&mut self.later);
-        if matches!(s.m.program.insts[s.row as usize].control, Control::Trigger { .. }) {
+        if matches!(s.m.program.insts[s.row].control, Control::Trigger { .. }) {
             // Descriptors start after their trigger, which does not wait for them.
             self.clocks[QUEUE].join(&clock);
         }
@@ -343,7 +344,7 @@ impl Checker for Race {
 
     fn after(&mut self, s: &Scene, found: &mut Vec<Finding>) {
         let program = s.m.program;
-        let inst = &program.insts[s.row as usize];
+        let inst = &program.insts[s.row];
         let thread = match part(program, s.row) {
             Part::Thread(t) => t,
             _ => ALL,
@@ -354,7 +355,7 @@ impl Checker for Race {
         self.leave(program, s.m.syncs, s.row, thread);
         self.control(program, s.row, thread);
         if let Control::Trigger { trigger, blocks } = &inst.control
-            && let Some(fired) = s.m.fires.get(*trigger as usize).map(|f| f.0).filter(|n| *n > 0)
+            && let Some(fired) = s.m.fires.get(trigger.at()).map(|f| f.0).filter(|n| *n > 0)
             && !blocks.is_empty()
         {
             let block = blocks[((fired - 1) % blocks.len() as u64) as usize];
@@ -363,9 +364,9 @@ impl Checker for Race {
         found.append(&mut self.later);
     }
 
-    fn passed(&mut self, m: &Machine, row: u32) {
+    fn passed(&mut self, m: &Machine, row: RowId) {
         let (thread, _) = self.enter(m, row);
-        let inst = &m.program.insts[row as usize];
+        let inst = &m.program.insts[row];
         if !owns_updates(inst.opcode) {
             self.leave(m.program, m.syncs, row, thread);
         }
@@ -376,7 +377,7 @@ impl Checker for Race {
         Some(self)
     }
 
-    fn released(&mut self, program: &Program, syncs: &[SyncSet], row: u32) {
+    fn released(&mut self, program: &Program, syncs: &[SyncSet], row: RowId) {
         self.leave(program, syncs, row, ALL);
     }
 

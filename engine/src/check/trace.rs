@@ -51,7 +51,7 @@ pub(super) fn tell(sink: &TraceSink, cx: &Cx, effects: &[Effect]) {
     for e in effects.iter().filter(|e| e.writes()) {
         e.runs(|lo, hi| {
             bytes.resize(hi - lo, 0);
-            cx.m.arenas[e.arena as usize].read(lo, &mut bytes);
+            cx.m.arenas[e.arena].read(lo, &mut bytes);
             hash = bytes.iter().fold(hash, |h, b| (h ^ u64::from(*b)).wrapping_mul(PRIME));
         });
     }

@@ -3,7 +3,7 @@
 
 use super::{Checker, Finding, Scene, span};
 use crate::exec::effects::{Access, Effect};
-use crate::world::Remark;
+use crate::world::*;
 use hashbrown::{HashMap, HashSet};
 
 /// Writers that are named at most.
@@ -11,11 +11,11 @@ const WRITERS: usize = 4;
 
 #[derive(Default)]
 pub(super) struct Uninit {
-    reported: HashSet<u32>,
+    reported: HashSet<LocId>,
     /// Writers of this trip.
-    writers: HashMap<u32, Vec<u32>>,
+    writers: HashMap<LocId, Vec<RowId>>,
     /// Writers of earlier trips.
-    before: HashSet<u32>,
+    before: HashSet<LocId>,
 }
 
 impl Uninit {
@@ -26,14 +26,14 @@ impl Uninit {
         let writers = match self.writers.get(&e.location) {
             Some(w) => {
                 let p = s.m.program;
-                let names: Vec<_> = w.iter().map(|row| p.name_of(&p.insts[*row as usize])).collect();
+                let names: Vec<_> = w.iter().map(|row| p.name_of(&p.insts[*row])).collect();
                 format!("; it was written in part by {}", names.join(", "))
             }
             None if self.before.contains(&e.location) => "; it was written in part in an earlier trip".to_string(),
             None if any => "; it was bound in part".to_string(),
             None => String::new(),
         };
-        let place = &s.m.places[e.location as usize];
+        let place = &s.m.places[e.location];
         let verb = if e.access == Access::Update { "adds to" } else { "reads" };
         found.push(Finding {
             message: format!(
@@ -54,7 +54,7 @@ impl Checker for Uninit {
         Remark::Uninit
     }
 
-    fn declared(&mut self, location: u32) {
+    fn declared(&mut self, location: LocId) {
         self.reported.remove(&location);
         self.writers.remove(&location);
         self.before.remove(&location);
@@ -69,7 +69,7 @@ impl Checker for Uninit {
             return;
         }
         for e in s.effects.iter().filter(|e| e.reads()) {
-            let Some(shadow) = &s.m.inits[e.arena as usize].0 else { continue };
+            let Some(shadow) = &s.m.inits[e.arena].0 else { continue };
             if self.reported.contains(&e.location) || e.pattern.is_empty() {
                 continue;
             }
@@ -95,7 +95,7 @@ impl Checker for Uninit {
         // The kernel has read its indices, so the elements they picked are known now. Those of an output are marked as
         // initialised only after all checkers have run.
         for e in s.effects.iter().filter(|e| e.reads() && !e.exact && !s.may_read_uninit) {
-            let Some(shadow) = &s.m.inits[e.arena as usize].0 else { continue };
+            let Some(shadow) = &s.m.inits[e.arena].0 else { continue };
             let chosen = s.m.scratch.indexed.iter().filter(|i| i.operand == e.operand);
             let first = chosen.filter_map(|i| shadow.first_clear(i.lo, i.hi).map(|at| (at, i.hi))).next();
             if let Some((lo, hi)) = first

@@ -2,9 +2,8 @@
 
 use super::{Checker, Finding, Scene, span};
 use crate::exec::effects::byte_runs;
-use crate::memory::{LocationInfo, Shadow};
-use crate::world::Remark;
-use crate::world::{Placement, Program};
+use crate::memory::{ArenaId, LocationInfo, Shadow};
+use crate::world::{LocId, Placement, Program, Remark, RowId};
 use birsim_kernels::access::Pattern;
 use hashbrown::{HashMap, HashSet};
 
@@ -21,16 +20,16 @@ struct Marks {
 }
 
 struct Writer {
-    row: u32,
+    row: RowId,
     pattern: Pattern,
     exact: bool,
 }
 
 #[derive(Default)]
 pub(super) struct WriteOnly {
-    arenas: HashMap<u32, Marks>,
-    writers: HashMap<u32, Vec<Writer>>,
-    reported: HashSet<u32>,
+    arenas: HashMap<ArenaId, Marks>,
+    writers: HashMap<LocId, Vec<Writer>>,
+    reported: HashSet<LocId>,
 }
 
 impl Checker for WriteOnly {
@@ -40,7 +39,7 @@ impl Checker for WriteOnly {
 
     fn before(&mut self, s: &Scene, _: &mut Vec<Finding>) {
         for e in s.effects {
-            let bytes = s.m.arenas[e.arena as usize].len();
+            let bytes = s.m.arenas[e.arena].len();
             let marks = self
                 .arenas
                 .entry(e.arena)
@@ -62,10 +61,10 @@ impl Checker for WriteOnly {
     }
 
     fn finish(&mut self, program: &Program, places: &[&Placement], found: &mut Vec<Finding>) {
-        let mut locations: Vec<u32> = self.writers.keys().copied().collect();
+        let mut locations: Vec<LocId> = self.writers.keys().copied().collect();
         locations.sort_unstable();
         for loc in locations {
-            let (meta, place) = (&program.locations[loc as usize], places[loc as usize]);
+            let (meta, place) = (&program.locations[loc], places[loc.at()]);
             let Some(marks) = self.arenas.get(&place.0.arena).filter(|_| !meta.kind.is_output()) else { continue };
             if self.reported.contains(&loc) {
                 continue;
@@ -73,7 +72,7 @@ impl Checker for WriteOnly {
             let writers = &self.writers[&loc];
             let unread = place.0.runs().find_map(|(lo, hi)| first(marks, lo, hi));
             let any_read = place.0.runs().any(|(lo, hi)| marks.read.uniform(lo, hi) != Some(false));
-            let by = |w: &Writer| program.insts[w.row as usize].name.to_string();
+            let by = |w: &Writer| program.insts[w.row].name.to_string();
             let (message, writer) = match (any_read, unread) {
                 (false, _) => (format!("{} is written, first by {}, and never read", meta.name, by(&writers[0])), 0),
                 (true, Some((lo, hi))) => {

@@ -26,11 +26,11 @@ pub struct Acts<'a> {
 
 impl Acts<'_> {
     /// Acts on control and publishes updates, row by row; then what barriers add when all engines have met.
-    pub fn publish(&mut self, rows: &[u32]) -> Result<()> {
+    pub fn publish(&mut self, rows: &[RowId]) -> Result<()> {
         let (program, syncs) = (self.program, self.syncs);
-        let by_sync = program.blocks.get(self.pc.block as usize).is_some_and(|b| b.by_sync);
+        let by_sync = program.blocks.get(self.pc.block.at()).is_some_and(|b| b.by_sync);
         for row in rows {
-            let inst = &program.insts[*row as usize];
+            let inst = &program.insts[*row];
             let mut acted = true;
             if !matches!(inst.control, Control::None) {
                 acted = self.control(*row).map_err(|e| program.locate(e, *row))?;
@@ -44,7 +44,7 @@ impl Acts<'_> {
         }
         if by_sync {
             // Barriers of all engines are issued together, so their second updates follow all first ones.
-            for row in rows.iter().filter(|r| syncs[**r as usize].seconds > 0) {
+            for row in rows.iter().filter(|r| syncs[**r].seconds > 0) {
                 self.banks.publish_seconds(program, syncs, *row)?;
             }
         }
@@ -53,8 +53,8 @@ impl Acts<'_> {
 
     /// Executes the control part of an issued row: terminators record where control goes next. False when a predicate
     /// says no.
-    fn control(&mut self, row: u32) -> Result<bool> {
-        let inst = &self.program.insts[row as usize];
+    fn control(&mut self, row: RowId) -> Result<bool> {
+        let inst = &self.program.insts[row];
         let env = Scalars { registers: self.registers, induction: self.induction, seat: self.settings.seat };
         if !predicates_hold(&inst.predicates, &env)? {
             return Ok(false);
@@ -78,7 +78,7 @@ impl Acts<'_> {
                         *s = SemValue(0);
                     }
                 }
-                triggers.iter().for_each(|t| self.fires[*t as usize] = FireCount(0));
+                triggers.iter().for_each(|t| self.fires[*t] = FireCount(0));
             }
             _ => {}
         }
@@ -88,7 +88,7 @@ impl Acts<'_> {
     /// A trigger's DMABlock signals when its descriptors are done.
     fn trigger_updates(&mut self, inst: &Inst) -> Result<()> {
         let Control::Trigger { blocks, trigger } = &inst.control else { return Ok(()) };
-        let fired = self.fires.get(*trigger as usize).map_or(0, |f| f.0);
+        let fired = self.fires.get(trigger.at()).map_or(0, |f| f.0);
         if fired == 0 || blocks.is_empty() {
             return Ok(());
         }

@@ -33,7 +33,7 @@ pub struct Flow<'a> {
     /// Actual set of every set.
     pub bindings: &'a mut Bindings,
     /// Rows whose updates are due because their body has ended.
-    pub due: &'a mut Vec<u32>,
+    pub due: &'a mut Vec<RowId>,
 }
 
 impl Flow<'_> {
@@ -67,7 +67,14 @@ impl Flow<'_> {
         if !self.pc.started {
             self.pc.started = true;
             let kind = FrameKind::Function { restore: Vec::new() };
-            self.pc.frames.push(Frame { list, position: 0, kind, row: u32::MAX, block: 0, segment: 0 });
+            self.pc.frames.push(Frame {
+                list,
+                position: 0,
+                kind,
+                row: RowId::NONE,
+                block: BlockId::default(),
+                segment: 0,
+            });
             self.enter_position()
         } else if self.pc.finished {
             self.pc.finished = false;
@@ -83,15 +90,15 @@ impl Flow<'_> {
             self.pc.finished = true;
             return Ok(());
         };
-        match self.program.lists[top.list as usize].get(top.position as usize) {
+        match self.program.lists[top.list].get(top.position as usize) {
             Some(block) => self.enter(*block),
             None => self.end_of_list(),
         }
     }
 
-    fn enter(&mut self, block: u32) -> Result<()> {
+    fn enter(&mut self, block: BlockId) -> Result<()> {
         let from = self.pc.block;
-        let plan = &self.program.blocks[block as usize];
+        let plan = &self.program.blocks[block];
         let mut values = Vec::new();
         for (reg, incoming) in &plan.arguments {
             let Some((value, _)) = incoming.iter().find(|(_, pred)| *pred == from) else { continue };
@@ -112,10 +119,10 @@ impl Flow<'_> {
     }
 
     fn set_segment(&mut self, segment: u32) {
-        let plan = &self.program.blocks[self.pc.block as usize];
+        let plan = &self.program.blocks[self.pc.block];
         self.pc.segment = segment;
         self.pc.met.clear();
-        let s = &self.program.segments[(plan.first_segment + segment) as usize];
+        let s = &self.program.segments[plan.segment(segment)];
         for ((cursor, status), range) in self.cursors.iter_mut().zip(self.status.iter_mut()).zip(&s.ranges) {
             *cursor = *range;
             *status = if range.next < range.end { Status::Ready } else { Status::Finished };
@@ -132,8 +139,8 @@ impl Flow<'_> {
         }
         let program = self.program;
         let all_done = self.cursors.iter().all(|c| c.next >= c.end);
-        let plan = program.blocks.get(self.pc.block as usize);
-        let join = plan.and_then(|b| program.segments[(b.first_segment + self.pc.segment) as usize].join);
+        let plan = program.blocks.get(self.pc.block.at());
+        let join = plan.and_then(|b| program.segments[b.segment(self.pc.segment)].join);
         let outcome = if self.pc.join_issued {
             self.advance(join)
         } else if self.pc.idle_body || (all_done && (join.is_none() || self.pc.next == Next::Exit)) {
@@ -160,13 +167,13 @@ impl Flow<'_> {
     }
 
     /// The segment's engines are done and its join, if any, has executed: go on.
-    fn advance(&mut self, joined: Option<u32>) -> Result<()> {
+    fn advance(&mut self, joined: Option<RowId>) -> Result<()> {
         self.pc.steps += 1;
         if std::mem::take(&mut self.pc.idle_body) {
             return self.enter_position();
         }
         if let Some(row) = joined {
-            let inst = &self.program.insts[row as usize];
+            let inst = &self.program.insts[row];
             if predicates_hold(&inst.predicates, &self.env())? && self.push_frame(row)? {
                 return self.enter_position();
             }
@@ -178,7 +185,7 @@ impl Flow<'_> {
     }
 
     fn next_segment(&mut self) -> Result<()> {
-        let plan = &self.program.blocks[self.pc.block as usize];
+        let plan = &self.program.blocks[self.pc.block];
         if self.pc.next != Next::Exit && self.pc.segment + 1 < plan.segments {
             self.set_segment(self.pc.segment + 1);
             return Ok(());
@@ -187,9 +194,9 @@ impl Flow<'_> {
     }
 
     /// Pushes the frame of a loop or call; false when there is nothing to run.
-    fn push_frame(&mut self, row: u32) -> Result<bool> {
+    fn push_frame(&mut self, row: RowId) -> Result<bool> {
         let program = self.program;
-        let inst = &program.insts[row as usize];
+        let inst = &program.insts[row];
         let (list, kind) = match &inst.control {
             Control::Loop { axis, lb, ub, stride, degenerate } => {
                 let env = self.env();
@@ -207,7 +214,7 @@ impl Flow<'_> {
                 if !degenerate && value >= ub {
                     return Ok(false);
                 }
-                self.induction[*axis as usize] = Induction { value, live: true };
+                self.induction[*axis] = Induction { value, live: true };
                 let kind = FrameKind::Loop { axis: *axis, value, ub, stride, once: *degenerate };
                 (inst.body.unwrap_or_default(), kind)
             }
@@ -220,16 +227,16 @@ impl Flow<'_> {
                 };
                 if calls > most {
                     return Err(Error::new(Code::S013, "a called function calls another one")
-                        .received(&program.functions[*function as usize].name));
+                        .received(&program.functions[*function].name));
                 }
-                let actuals: Vec<u32> = bindings.iter().map(|(_, a)| self.bindings.0[*a as usize]).collect();
+                let actuals: Vec<SetId> = bindings.iter().map(|(_, a)| self.bindings.0[*a]).collect();
                 let mut restore = Vec::new();
                 for ((formal, _), actual) in bindings.iter().zip(actuals) {
-                    let slot = &mut self.bindings.0[*formal as usize];
+                    let slot = &mut self.bindings.0[*formal];
                     restore.push((*formal, *slot));
                     *slot = actual;
                 }
-                (program.functions[*function as usize].list, FrameKind::Function { restore })
+                (program.functions[*function].list, FrameKind::Function { restore })
             }
             _ => return Ok(false),
         };
@@ -239,7 +246,7 @@ impl Flow<'_> {
     }
 
     fn end_of_block(&mut self) -> Result<()> {
-        let plan = &self.program.blocks[self.pc.block as usize];
+        let plan = &self.program.blocks[self.pc.block];
         if plan.by_sync {
             self.check_leftovers()?;
         }
@@ -285,10 +292,10 @@ impl Flow<'_> {
         self.enter_position()
     }
 
-    fn jump(&mut self, block: u32) -> Result<()> {
+    fn jump(&mut self, block: BlockId) -> Result<()> {
         while let Some(top) = self.pc.frames.last_mut() {
             // Blocks are numbered in the order of the text, so each list is sorted.
-            if let Ok(p) = self.program.lists[top.list as usize].binary_search(&block) {
+            if let Ok(p) = self.program.lists[top.list].binary_search(&block) {
                 top.position = p as u32;
                 return self.enter(block);
             }
@@ -310,7 +317,7 @@ impl Flow<'_> {
                 if once || next >= ub {
                     return self.pop();
                 }
-                self.induction[axis as usize].value = next;
+                self.induction[axis].value = next;
                 let Some(top) = self.pc.frames.last_mut() else { return Ok(()) };
                 top.kind = FrameKind::Loop { axis, value: next, ub, stride, once };
                 top.position = 0;
@@ -318,7 +325,7 @@ impl Flow<'_> {
                 self.again()
             }
             FrameKind::DoWhile => {
-                let Control::DoWhile(cond) = &self.program.insts[row as usize].control else { return self.pop() };
+                let Control::DoWhile(cond) = &self.program.insts[row].control else { return self.pop() };
                 if cond.eval(&self.env())? == 0 {
                     return self.pop();
                 }
@@ -337,14 +344,14 @@ impl Flow<'_> {
     }
 
     /// Loops whose number of trips is known only at run time forget between trips who wrote which bytes (`machine.md` 7).
-    fn new_trip(&mut self, row: u32) {
-        let opcode = self.program.insts[row as usize].opcode;
+    fn new_trip(&mut self, row: RowId) {
+        let opcode = self.program.insts[row].opcode;
         self.pc.new_trip |= opcode.is(Trait::ForgetsWriters);
     }
 
     /// Another trip. An empty body is left to the next tick, so that limits see loops that never end.
     fn again(&mut self) -> Result<()> {
-        let empty = self.pc.frames.last().is_some_and(|t| self.program.lists[t.list as usize].is_empty());
+        let empty = self.pc.frames.last().is_some_and(|t| self.program.lists[t.list].is_empty());
         self.pc.idle_body = empty;
         if empty { Ok(()) } else { self.enter_position() }
     }
@@ -355,13 +362,13 @@ impl Flow<'_> {
         if self.pc.frames.is_empty() {
             // The entry function returned.
             let list = frame.list;
-            let position = self.program.lists[list as usize].len() as u32;
+            let position = self.program.lists[list].len() as u32;
             self.pc.frames.push(Frame { position, ..frame });
             self.pc.finished = true;
             self.pc.exited = true;
             return Ok(());
         }
-        if self.program.insts[frame.row as usize].opcode.steers(Steer::CallKernel) {
+        if self.program.insts[frame.row].opcode.steers(Steer::CallKernel) {
             // Its expansion ends with a Return of its own (`machine.md` 7), which wipes the bank (ruling D41).
             self.banks.wipe();
         }
@@ -375,10 +382,10 @@ impl Flow<'_> {
     fn drop_frame(&mut self) -> Option<Frame> {
         let frame = self.pc.frames.pop()?;
         match &frame.kind {
-            FrameKind::Loop { axis, .. } => self.induction[*axis as usize].live = false,
+            FrameKind::Loop { axis, .. } => self.induction[*axis].live = false,
             FrameKind::Function { restore } => {
                 for (formal, old) in restore {
-                    self.bindings.0[*formal as usize] = *old;
+                    self.bindings.0[*formal] = *old;
                 }
             }
             FrameKind::DoWhile => {}
@@ -391,7 +398,7 @@ impl Flow<'_> {
         // Without an early exit the loop over the bank is a few vector instructions.
         if self.banks.events.iter().fold(false, |any, e| any | e.0) {
             let id = self.banks.events.iter().position(|e| e.0).unwrap_or_default();
-            let block = &self.program.blocks[self.pc.block as usize].name;
+            let block = &self.program.blocks[self.pc.block].name;
             return Err(Error::new(Code::S004, format!("event {id} is still set at the end of the block"))
                 .received(format!("event {id} = 1"))
                 .at(|p| p.block = Some(block.to_string())));

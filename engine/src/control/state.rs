@@ -75,7 +75,7 @@ pub(crate) fn report(In(elsewhere): In<Elsewhere>, mut control: ControlState) ->
 }
 
 /// Rows that wait, and for which event or semaphore.
-pub(crate) fn waits(mut control: ControlState) -> Vec<(u32, SyncKind, u32)> {
+pub(crate) fn waits(mut control: ControlState) -> Vec<(RowId, SyncKind, u32)> {
     control.with(|flow| flow.standing().waits())
 }
 

@@ -3,6 +3,7 @@
 
 use super::Cores;
 use crate::sync::deadlock::Elsewhere;
+use crate::world::RowId;
 use crate::{Code, Error};
 use hashbrown::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -11,7 +12,7 @@ use std::fmt::Write as _;
 const NAMED: usize = 4;
 
 /// A row that waits, on a core of the run.
-type Node = (usize, u32);
+type Node = (usize, RowId);
 
 impl Cores {
     /// Nothing can go on: every core says what it waits for.
@@ -78,7 +79,7 @@ impl Cores {
     }
 
     /// What the other cores of the rank could do for the waits of a core.
-    fn help_for(&mut self, id: usize, waits: &[(u32, crate::ir::SyncKind, u32)]) -> Elsewhere {
+    fn help_for(&mut self, id: usize, waits: &[(RowId, crate::ir::SyncKind, u32)]) -> Elsewhere {
         let (per_rank, seat) = (self.lnc(), self.cores[id].seat());
         let first = id / per_rank * per_rank;
         let mut out = Elsewhere::new();
@@ -104,10 +105,10 @@ impl Cores {
     /// Rows of several cores that wait for each other, in order; each circle is found once, at its lowest core.
     fn circle(&mut self) -> Option<Vec<Node>> {
         let per_rank = self.lnc();
-        let mut waiting: Vec<Vec<u32>> = Vec::new();
+        let mut waiting: Vec<Vec<RowId>> = Vec::new();
         for id in 0..self.cores.len() {
             let rows = self.cores[id].waits().into_iter().map(|w| w.0);
-            let mut rows: Vec<u32> = rows.chain(self.floor.standing(id).iter().map(|m| m.row)).collect();
+            let mut rows: Vec<RowId> = rows.chain(self.floor.standing(id).iter().map(|m| m.row)).collect();
             if self.done[id] {
                 rows.clear();
             }

@@ -67,7 +67,7 @@ struct Waiting {
 }
 
 /// A core of the run and its row.
-type Side = (u32, u32);
+type Side = (u32, RowId);
 
 /// A meeting whose members are all here.
 enum Ready {
@@ -115,7 +115,7 @@ pub struct CollectiveCount {
 #[derive(Default)]
 pub(super) struct Floor {
     /// Rows that wait, by core.
-    waiting: Vec<BTreeMap<u32, Waiting>>,
+    waiting: Vec<BTreeMap<RowId, Waiting>>,
     /// Meetings that were held, by core and queue.
     held: Vec<HashMap<Line, u64>>,
     /// Who has come to a meeting.
@@ -131,7 +131,7 @@ pub(super) struct Floor {
 /// A meeting that a core waits for.
 pub(super) struct Missing {
     /// Its row.
-    pub row: u32,
+    pub row: RowId,
     /// What it is.
     pub text: String,
     /// Members that have not come.
@@ -174,7 +174,7 @@ impl Floor {
 
     /// What a core waits for at meetings, row by row.
     pub fn standing(&self, core: usize) -> Vec<Missing> {
-        let one = |(row, w): (&u32, &Waiting)| {
+        let one = |(row, w): (&RowId, &Waiting)| {
             let members: Vec<u32> = match &w.meeting {
                 Meeting::None(_) => Vec::new(),
                 Meeting::Barrier { members, .. } => members.to_vec(),
@@ -223,7 +223,7 @@ impl Floor {
     }
 
     /// Rows of a core that have come to a meeting since it was last looked at.
-    fn arrive(&mut self, cores: &mut [Core], id: usize) -> Result<Vec<u32>> {
+    fn arrive(&mut self, cores: &mut [Core], id: usize) -> Result<Vec<RowId>> {
         let mut new = Vec::new();
         let core = &mut cores[id];
         for s in core.standing()? {
@@ -235,7 +235,7 @@ impl Floor {
                 Err(e) => return Err(placed(core, e)),
             };
             let own = lines(id as u32, &meeting);
-            let mut of = |rows: &[u32]| -> Vec<Line> {
+            let mut of = |rows: &[RowId]| -> Vec<Line> {
                 // A row that cannot be evaluated yet stands in no queue.
                 rows.iter().filter_map(|r| core.meeting(*r).ok()).flat_map(|m| lines(id as u32, &m)).collect()
             };
@@ -254,7 +254,7 @@ impl Floor {
     }
 
     /// A row has come: is its meeting complete now?
-    fn look(&mut self, core: u32, row: u32, ready: &mut Vec<Ready>, exchanges: &mut Vec<Side>) {
+    fn look(&mut self, core: u32, row: RowId, ready: &mut Vec<Ready>, exchanges: &mut Vec<Side>) {
         let waiting = &self.waiting[core as usize][&row];
         let members = match &waiting.meeting {
             Meeting::None(alone) => {
@@ -361,7 +361,7 @@ impl Floor {
 
     /// Reads what the members bring, before any of them goes on.
     fn bring(&mut self, cores: &mut [Core], ready: &[Ready]) -> Result<HashMap<Side, Arc<Contribution>>> {
-        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); cores.len()];
+        let mut rows: Vec<Vec<RowId>> = vec![Vec::new(); cores.len()];
         for r in ready {
             match r {
                 Ready::Group(sides, _) => sides.iter().for_each(|(core, row)| rows[*core as usize].push(*row)),
@@ -369,10 +369,10 @@ impl Floor {
                 _ => {}
             }
         }
-        let read = |(core, rows): (&mut Core, &Vec<u32>)| -> Vec<(u32, Result<Contribution>)> {
+        let read = |(core, rows): (&mut Core, &Vec<RowId>)| -> Vec<(RowId, Result<Contribution>)> {
             rows.iter().map(|row| (*row, core.contribution(*row))).collect()
         };
-        let all: Vec<Vec<(u32, Result<Contribution>)>> = match ready.is_empty() {
+        let all: Vec<Vec<(RowId, Result<Contribution>)>> = match ready.is_empty() {
             true => Vec::new(),
             false if cores.len() == 1 => cores.iter_mut().zip(&rows).map(read).collect(),
             false => cores.par_iter_mut().zip(&rows).map(read).collect(),

@@ -43,26 +43,26 @@ impl Core {
     }
 
     /// What a row meets.
-    pub(super) fn meeting(&mut self, row: u32) -> Result<Meeting> {
+    pub(super) fn meeting(&mut self, row: RowId) -> Result<Meeting> {
         self.world
             .run_system_cached_with(systems::meeting, row)
             .unwrap_or_else(|e| Err(Error::new(Code::B001, format!("a meeting cannot be looked at: {e}"))))
     }
 
     /// What a row brings to its meeting.
-    pub(super) fn contribution(&mut self, row: u32) -> Result<Contribution> {
+    pub(super) fn contribution(&mut self, row: RowId) -> Result<Contribution> {
         self.world
             .run_system_cached_with(systems::contribution, row)
             .unwrap_or_else(|e| Err(Error::new(Code::B001, format!("inputs cannot be read: {e}"))))
     }
 
     /// Lets a row through, with what it takes from its meeting.
-    pub(super) fn grant(&mut self, row: u32, received: Received) {
+    pub(super) fn grant(&mut self, row: RowId, received: Received) {
         let mut pc = self.world.resource_mut::<ProgramCounter>();
         pc.granted.push(row);
         pc.met.push(row);
         // A barrier takes nothing and has no kernel that would ask for it.
-        if self.world.resource::<Program>().insts[row as usize].opcode != crate::ir::Opcode::CoreBarrier {
+        if self.world.resource::<Program>().insts[row].opcode != crate::ir::Opcode::CoreBarrier {
             self.world.resource_mut::<Mail>().received.push((row, received));
         }
     }
@@ -73,20 +73,20 @@ impl Core {
     }
 
     /// Instruction of a row as messages name it.
-    pub(super) fn row_text(&self, row: u32) -> String {
+    pub(super) fn row_text(&self, row: RowId) -> String {
         let program = self.world.resource::<Program>();
-        let inst = &program.insts[row as usize];
+        let inst = &program.insts[row];
         format!("{} ({})", program.name_of(inst), inst.opcode)
     }
 
     /// Name of the instruction of a row.
-    pub(super) fn row_name(&self, row: u32) -> String {
+    pub(super) fn row_name(&self, row: RowId) -> String {
         let program = self.world.resource::<Program>();
-        program.name_of(&program.insts[row as usize]).into_owned()
+        program.name_of(&program.insts[row]).into_owned()
     }
 
     /// Places an error at a row.
-    pub(super) fn locate(&self, e: Error, row: u32) -> Error {
+    pub(super) fn locate(&self, e: Error, row: RowId) -> Error {
         self.world.resource::<Program>().locate(e, row)
     }
 
@@ -96,7 +96,7 @@ impl Core {
     }
 
     /// Rows that wait, and for which event or semaphore.
-    pub(super) fn waits(&mut self) -> Vec<(u32, SyncKind, u32)> {
+    pub(super) fn waits(&mut self) -> Vec<(RowId, SyncKind, u32)> {
         self.ask(waits).unwrap_or_default()
     }
 

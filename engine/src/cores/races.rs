@@ -3,7 +3,7 @@
 use super::shared::SharedMemory;
 use crate::check::{Clock, Found, Hooks, SharedAccesses};
 use crate::sim::Core;
-use crate::world::{Diagnostic, Program, Remark, Severity, Update};
+use crate::world::{Diagnostic, Program, Remark, RowId, Severity, Update};
 use hashbrown::{HashMap, HashSet};
 
 /// Findings of one run.
@@ -14,7 +14,7 @@ const FINDINGS: usize = 100;
 pub(super) struct Races {
     /// By rank and number of the tensor in it.
     tensors: HashMap<(usize, usize), SharedAccesses>,
-    told: HashSet<[(u32, u32); 2]>,
+    told: HashSet<[(u32, RowId); 2]>,
 }
 
 /// Runs `f` with the checker of a core, when races are looked for.
@@ -26,7 +26,7 @@ pub(super) fn with<R>(core: &mut Core, f: impl FnOnce(&mut crate::check::Race, &
 }
 
 /// Lets rows of several cores follow what all of them did before they met.
-pub(super) fn meet(cores: &mut [Core], sides: &[(u32, u32)]) {
+pub(super) fn meet(cores: &mut [Core], sides: &[(u32, RowId)]) {
     let mut known = Clock::default();
     for (id, row) in sides {
         let Some(stamp) = with(&mut cores[*id as usize], |race, program| race.stamp(program, *row)) else { return };
@@ -36,7 +36,7 @@ pub(super) fn meet(cores: &mut [Core], sides: &[(u32, u32)]) {
 }
 
 /// Lets a row follow what is known of other cores.
-pub(super) fn follow(core: &mut Core, row: u32, known: &Clock) {
+pub(super) fn follow(core: &mut Core, row: RowId, known: &Clock) {
     let seat = core.seat();
     with(core, |race, _| race.grant(row, seat, known.clone()));
 }
@@ -73,7 +73,7 @@ impl Races {
             let Some(touches) = with(&mut cores[id], |race, _| race.take_shared()) else { return };
             let rank = id / per_rank;
             for touch in touches {
-                let Some(tensor) = shared[rank].tensor_of((id, touch.location as usize)) else { continue };
+                let Some(tensor) = shared[rank].tensor_of((id, touch.location.at())) else { continue };
                 let found = self.tensors.entry((rank, tensor)).or_default().note(id as u32, &touch);
                 if let Some(found) = found {
                     self.tell(cores, &found, shared[rank].name_of(tensor));
@@ -91,7 +91,7 @@ impl Races {
             let (id, row, writes) = found.sides[k];
             let core = &cores[id as usize];
             let program = core.world.resource::<Program>();
-            let inst = &program.insts[row as usize];
+            let inst = &program.insts[row];
             let name = program.name_of(inst);
             let engine = if found.queues[k] { "a DMA queue".to_string() } else { inst.engine.to_string() };
             (format!("{name} on {engine} of {}", core.seat().name()), if writes { "writes" } else { "reads" })

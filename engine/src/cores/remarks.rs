@@ -2,7 +2,7 @@
 
 use super::Cores;
 use crate::ir::TensorKind;
-use crate::world::{Diagnostic, LocationMeta, Program, Remark, Writer};
+use crate::world::{Diagnostic, FunctionId, LocationMeta, Program, Remark, Writer};
 use std::ops::Range;
 
 impl Cores {
@@ -18,7 +18,7 @@ impl Cores {
             let core = &self.cores[id];
             let program = core.world.resource::<Program>();
             for (index, meta) in program.locations.iter().enumerate() {
-                if program.sets[meta.set as usize].function != 0 || !seen.insert(&meta.name) {
+                if program.sets[meta.set].function != FunctionId::ENTRY || !seen.insert(&meta.name) {
                     continue;
                 }
                 let writer = match core.state(index) {

@@ -61,16 +61,16 @@ pub fn accepted(_: &mut Cx, _: &()) -> Result<()> {
 /// DMATrigger (67): firing n runs dma_blocks[n mod count], its descriptors in order.
 pub fn dma_trigger(cx: &mut Cx) -> Result<()> {
     let Control::Trigger { trigger, blocks } = &cx.inst.control else { return Ok(()) };
-    let Some(fires) = cx.m.fires.get_mut(*trigger as usize) else { return Ok(()) };
+    let Some(fires) = cx.m.fires.get_mut(trigger.at()) else { return Ok(()) };
     let n = fires.0;
     *fires = FireCount(n + 1);
     if blocks.is_empty() {
         return Ok(());
     }
     let block = blocks[(n % blocks.len() as u64) as usize];
-    let Control::Descriptors(descriptors) = &cx.m.program.insts[block as usize].control else { return Ok(()) };
+    let Control::Descriptors(descriptors) = &cx.m.program.insts[block].control else { return Ok(()) };
     for d in descriptors {
-        let opcode = cx.m.program.insts[*d as usize].opcode;
+        let opcode = cx.m.program.insts[*d].opcode;
         let Some(execute) = super::kernel(opcode) else {
             return Err(Error::new(Code::U001, format!("{opcode} is not modelled")));
         };

@@ -3,8 +3,9 @@
 use super::Cx;
 use crate::Result;
 use crate::ir::{Role, Rule, Trait};
+use crate::memory::ArenaId;
 use crate::memory::shadow::for_runs;
-use crate::world::Opnd;
+use crate::world::{LocId, Opnd};
 use birsim_kernels::access::Pattern;
 
 /// How an operand is used.
@@ -24,9 +25,9 @@ pub struct Effect {
     /// Operand, counted over ins, outs, indirection_ins.
     pub operand: usize,
     /// Location.
-    pub location: u32,
+    pub location: LocId,
     /// Arena of the location.
-    pub arena: u32,
+    pub arena: ArenaId,
     /// Use.
     pub access: Access,
     /// Elements, as arena bytes.
@@ -91,7 +92,7 @@ pub fn effects(cx: &Cx) -> Result<Vec<Effect>> {
             _ if k < ins + outs => written(cx, k)?,
             _ => Access::Read,
         };
-        let place = &cx.m.places[location as usize].0;
+        let place = &cx.m.places[location].0;
         let table = is_table(cx, k);
         // A table can be reached anywhere inside its location.
         let pattern = if table { place.whole(pattern.dtype())? } else { pattern.clone() };

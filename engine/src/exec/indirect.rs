@@ -29,14 +29,14 @@ fn log(cx: &Cx) -> Option<Log> {
 /// Hands the log of operand `k`, counted over ins, outs, indirection_ins, to the observers. `address` is the table's.
 fn reached(cx: &mut Cx, k: usize, address: i64, log: Option<Log>) -> Result<()> {
     let (Some(log), Some(location)) = (log, cx.location(k)?) else { return Ok(()) };
-    let (start, _) = cx.m.places[location as usize].0.extent();
+    let (start, _) = cx.m.places[location].0.extent();
     // A table that was copied first is addressed from its own first byte.
-    let shift = address - (cx.m.program.locations[location as usize].addr as i64 - start as i64);
+    let shift = address - (cx.m.program.locations[location].addr as i64 - start as i64);
     let chosen = log.into_inner().into_iter().map(|(byte, n)| {
         let lo = (byte + shift).max(0) as usize;
         Indexed { operand: k, lo, hi: lo + n }
     });
-    let arena = cx.m.places[location as usize].0.arena as usize;
+    let arena = cx.m.places[location].0.arena;
     let is_output = (cx.n_ins()..cx.n_ins() + cx.n_outs()).contains(&k);
     if let Some(marks) = cx.m.written[arena].0.as_mut().filter(|_| is_output) {
         let chosen: Vec<Indexed> = chosen.collect();

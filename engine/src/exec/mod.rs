@@ -49,7 +49,7 @@ pub struct Cx<'m, 'w> {
     /// The machine.
     pub m: &'m mut Machine<'w>,
     /// Row of the instruction.
-    pub row: u32,
+    pub row: RowId,
     /// The instruction.
     pub inst: &'w Inst,
     overlaps: Overlaps,
@@ -57,8 +57,8 @@ pub struct Cx<'m, 'w> {
 
 impl<'m, 'w> Cx<'m, 'w> {
     /// Prepares an instruction: dynamic operands are resolved, staging is decided.
-    pub fn new(m: &'m mut Machine<'w>, row: u32) -> Result<Self> {
-        let inst = &m.program.insts[row as usize];
+    pub fn new(m: &'m mut Machine<'w>, row: RowId) -> Result<Self> {
+        let inst = &m.program.insts[row];
         let mut this = Cx { m, row, inst, overlaps: inst.overlaps };
         if !inst.all_static {
             this.overlaps = resolve::dynamic_operands(&mut this)?;
@@ -91,7 +91,7 @@ impl<'m, 'w> Cx<'m, 'w> {
     }
 
     /// (location, pattern) of operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
-    pub fn location_and_pattern(&self, k: usize) -> Result<Option<(u32, &Pattern)>> {
+    pub fn location_and_pattern(&self, k: usize) -> Result<Option<(LocId, &Pattern)>> {
         self.place_of(k)
     }
 
@@ -101,7 +101,7 @@ impl<'m, 'w> Cx<'m, 'w> {
     }
 
     /// (location, pattern) of operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
-    fn place_of(&self, k: usize) -> Result<Option<(u32, &Pattern)>> {
+    fn place_of(&self, k: usize) -> Result<Option<(LocId, &Pattern)>> {
         Ok(match self.tensor(k)? {
             Some(t) => Some((t.loc, self.pattern(t.pattern)?)),
             None => None,
@@ -118,7 +118,7 @@ impl<'m, 'w> Cx<'m, 'w> {
     }
 
     /// The arena index of output `k`, for shadow updates.
-    pub fn out_arena(&self, k: usize) -> Result<usize> {
+    pub fn out_arena(&self, k: usize) -> Result<crate::memory::ArenaId> {
         match self.tensor(self.n_ins() + k)? {
             Some(t) => Ok(t.arena),
             None => Err(self.missing("outs", k)),
@@ -126,7 +126,7 @@ impl<'m, 'w> Cx<'m, 'w> {
     }
 
     /// Location of operand `k` counted over ins, outs, indirection_ins.
-    pub fn location(&self, k: usize) -> Result<Option<u32>> {
+    pub fn location(&self, k: usize) -> Result<Option<LocId>> {
         Ok(self.place_of(k)?.map(|(l, _)| l))
     }
 
@@ -182,12 +182,12 @@ impl<'m, 'w> Cx<'m, 'w> {
     /// Byte address of the first element of input `k`, as the program declares addresses.
     pub fn address_of(&self, k: usize) -> Result<u64> {
         let Some((loc, pattern)) = self.place_of(k)? else { return Err(self.missing("ins", k)) };
-        let place = &self.m.places[loc as usize].0;
+        let place = &self.m.places[loc].0;
         let first = pattern.first_byte().map_or(place.start, |byte| byte.max(0) as u64);
         let inside = first.saturating_sub(place.start);
         // On chip an address counts inside a partition.
         let inside = if place.ty.is_dram() { inside } else { inside % place.row_stride.max(1) };
-        Ok(self.m.program.locations[loc as usize].addr.wrapping_add(inside))
+        Ok(self.m.program.locations[loc].addr.wrapping_add(inside))
     }
 
     /// Register named by input `k`.
@@ -223,7 +223,7 @@ impl<'m, 'w> Cx<'m, 'w> {
     pub fn partition_of(&self, k: usize) -> Result<usize> {
         Ok(match self.place_of(k)? {
             Some((loc, pattern)) => {
-                let p = &self.m.places[loc as usize].0;
+                let p = &self.m.places[loc].0;
                 let first = pattern.first_byte().unwrap_or(p.start as i64);
                 let row = first.saturating_sub(p.start as i64).max(0) as u64 / p.row_stride.max(1);
                 (p.base + row) as usize
@@ -243,7 +243,7 @@ impl<'m, 'w> Cx<'m, 'w> {
     /// Memory of output `k`.
     pub fn out_memory(&self, k: usize) -> Result<crate::ir::MemoryType> {
         match self.place_of(self.n_ins() + k)? {
-            Some((loc, _)) => Ok(self.m.places[loc as usize].0.ty),
+            Some((loc, _)) => Ok(self.m.places[loc].0.ty),
             None => Err(self.missing("outs", k)),
         }
     }

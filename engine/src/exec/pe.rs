@@ -98,7 +98,7 @@ fn straight(cx: &mut Cx, own: &Product, scratch: &mut matmul::Product) -> Result
     }
     let Ok(mut io) = cx.open(&[In(0), In(1), Out(0)]) else { return Ok(false) };
     let Ok(mut dst) = io.outs.dst(0) else { return Ok(false) };
-    let Some(marks) = io.accums.get_mut(arena).and_then(|a| a.0.as_mut()) else { return Ok(false) };
+    let Some(marks) = io.accums.get_mut(arena.at()).and_then(|a| a.0.as_mut()) else { return Ok(false) };
     let add = own.mode == MacMode::Accumulate;
     if add && !all_marked(&dst, marks) {
         return Ok(false);
@@ -172,7 +172,7 @@ fn store(cx: &mut Cx, own: &Product, rows: usize, cols: usize, values: &[f32]) -
     if rehearses {
         return Ok(());
     }
-    let Some(marks) = io.accums.get_mut(arena).and_then(|a| a.0.as_mut()) else {
+    let Some(marks) = io.accums.get_mut(arena.at()).and_then(|a| a.0.as_mut()) else {
         return Err(Error::new(Code::B001, "a PSUM arena has no accumulate shadow"));
     };
     let fresh = write_product(&mut dst, marks, own.mode, values, io.profile)?;
@@ -187,7 +187,7 @@ fn store(cx: &mut Cx, own: &Product, rows: usize, cols: usize, values: &[f32]) -
 #[cold]
 fn note_fresh(cx: &mut Cx, lo: usize, hi: usize) -> Result<()> {
     let Some(loc) = cx.location(cx.n_ins())? else { return Ok(()) };
-    let (place, meta) = (&cx.m.places[loc as usize].0, &cx.m.program.locations[loc as usize]);
+    let (place, meta) = (&cx.m.places[loc].0, &cx.m.program.locations[loc]);
     let column = (lo as u64).saturating_sub(place.start) % place.row_stride.max(1);
     let inside = place.bank_offset + column;
     let bank = match place.row_stride == place.row_bytes {
@@ -209,12 +209,12 @@ fn note_fresh(cx: &mut Cx, lo: usize, hi: usize) -> Result<()> {
 /// Clears banks from the one the output starts in (rulings D17, D40).
 fn clear_banks(cx: &mut Cx, banks: u64) -> Result<()> {
     let Some((loc, pattern)) = cx.location_and_pattern(cx.n_ins())? else { return Ok(()) };
-    let place = cx.m.places[loc as usize].0.clone();
+    let place = cx.m.places[loc].0.clone();
     let (lanes, stride) = (pattern.lanes() as u32, place.row_stride);
     if pattern.is_empty() || stride == 0 {
         return Ok(());
     }
-    let arena = place.arena as usize;
+    let arena = place.arena;
     let first = pattern.byte_of(0, 0) as u64;
     let (row, column) = (first / stride * stride, first % stride);
     // Symbolic memory holds the location alone: its rows start somewhere inside a bank.

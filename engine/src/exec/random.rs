@@ -123,7 +123,7 @@ fn show(cx: &mut Cx, of: Generators) -> Result<()> {
 
 /// The operand that names the generator itself lies in RNGSTATE memory. The engine says which generator it is.
 fn names_a_generator(cx: &Cx, k: usize, place: &str) -> Result<()> {
-    let ty = cx.location(k)?.map(|l| cx.m.places[l as usize].0.ty);
+    let ty = cx.location(k)?.map(|l| cx.m.places[l].0.ty);
     if ty == Some(MemoryType::RngState) {
         return Ok(());
     }

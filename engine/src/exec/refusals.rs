@@ -18,9 +18,9 @@ pub fn set_up(m: &mut Machine) {
 }
 
 /// Errors that executing a row raises on every run, each with its place. The first one is what a run stops at.
-pub fn refusals(m: &mut Machine, row: u32) -> Vec<Error> {
+pub fn refusals(m: &mut Machine, row: RowId) -> Vec<Error> {
     let program = m.program;
-    let inst = &program.insts[row as usize];
+    let inst = &program.insts[row];
     let mut found = Vec::new();
     if let Err(e) = check_engine(program, inst) {
         found.push(e);
@@ -60,7 +60,7 @@ fn own_keys(m: &Machine, inst: &Inst, prepare: Prepare) -> Result<bool> {
     }
 }
 
-fn rehearsal(m: &mut Machine, row: u32, run: super::Execute) -> Option<Error> {
+fn rehearsal(m: &mut Machine, row: RowId, run: super::Execute) -> Option<Error> {
     m.scratch.dynamic.clear();
     m.scratch.open = false;
     rehearse(|| Cx::new(m, row).and_then(|mut cx| run(&mut cx))).err()

@@ -174,9 +174,7 @@ fn feeds_indirect(cx: &Cx) -> Result<bool> {
     let (register, location) = (cx.out_register(0)?, cx.location(cx.n_ins())?);
     let p = cx.m.program;
     let same = |o: &Opnd| match o {
-        Opnd::Static { loc, pattern, .. } => {
-            location == Some(*loc) && p.patterns[*pattern as usize].dtype().size() == 8
-        }
+        Opnd::Static { loc, pattern, .. } => location == Some(*loc) && p.patterns[*pattern].dtype().size() == 8,
         Opnd::Register(r, _) => register == Some(*r),
         _ => false,
     };

@@ -4,7 +4,7 @@ use super::Cx;
 use crate::ir::{Rule, Trait};
 use crate::memory::overlap::Overlaps;
 use crate::memory::{resolve, resolve_open};
-use crate::world::{DynamicSpec, Opnd, Resolved};
+use crate::world::{DynamicSpec, LocId, Opnd, Resolved};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::Pattern;
@@ -25,7 +25,7 @@ pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<Overlaps> {
             };
             let (loc, pattern, open) = place(cx, spec).map_err(|e| e.operand(role()))?;
             cx.m.scratch.open |= open;
-            cx.m.scratch.dynamic.push(Resolved { operand: k, loc, arena: cx.m.places[loc as usize].0.arena, pattern });
+            cx.m.scratch.dynamic.push(Resolved { operand: k, loc, arena: cx.m.places[loc].0.arena, pattern });
         }
     }
     let mut found = Overlaps::default();
@@ -47,18 +47,18 @@ fn format_role(role: &'static str, k: usize) -> impl Fn() -> String {
 }
 
 /// Location and pattern of a dynamic operand; the vector form resolves to its static part.
-fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(u32, Pattern, bool)> {
+fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(LocId, Pattern, bool)> {
     let mut open = false;
-    let set = cx.m.bindings.0.get(spec.set as usize).copied().unwrap_or(spec.set);
-    let info = &cx.m.program.sets[set as usize];
+    let set = cx.m.bindings.0.get(spec.set.at()).copied().unwrap_or(spec.set);
+    let info = &cx.m.program.sets[set];
     let sub = cx.eval(&spec.sub)?;
     let loc = usize::try_from(sub).ok().and_then(|s| info.locations.get(s)).copied().ok_or_else(|| {
         Error::new(Code::S001, "the block address selects no piece of the tensor")
             .received(format!("{sub} of {}", info.locations.len()))
             .at(|p| p.tensor = Some(info.name.to_string()))
     })?;
-    let meta = &cx.m.program.locations[loc as usize];
-    let place = &cx.m.places[loc as usize].0;
+    let meta = &cx.m.program.locations[loc];
+    let place = &cx.m.places[loc].0;
     let guarded = cx.profile().dram_by_register == Guard::Refuse;
     if guarded && spec.by_register && place.ty.is_dram() && !cx.inst.opcode.is(Trait::DramByRegister) {
         return Err(Error::new(Code::S015, "this instruction cannot access DRAM through a register pattern")
@@ -150,7 +150,7 @@ fn offset_operand(cx: &Cx) -> Result<i64> {
         return Err(bad(format!("{} elements of {dtype}", pattern.len())));
     }
     let mut bytes = [0u8; 8];
-    let arena = cx.m.places[loc as usize].0.arena as usize;
+    let arena = cx.m.places[loc].0.arena;
     cx.m.arenas[arena].read(pattern.byte_of(0, 0) as usize, &mut bytes[..dtype.size()]);
     Ok(super::cut(u64::from_le_bytes(bytes), dtype) as i64)
 }

@@ -7,7 +7,7 @@
 use super::Cx;
 use super::Want::{In, InPlace, Index, Maybe, Out, OutTable, Table};
 use crate::ir::Opcode;
-use crate::memory::{ArenaMem, LocationInfo};
+use crate::memory::{ArenaId, ArenaMem, LocationInfo};
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::access::{Dst, Imm, Input, Pattern, Source, Src};
@@ -185,8 +185,8 @@ fn ins_name(k: usize) -> String {
 /// A tensor operand of the running instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Tensor {
-    pub loc: u32,
-    pub arena: usize,
+    pub loc: LocId,
+    pub arena: ArenaId,
     pub pattern: Kept,
 }
 
@@ -194,7 +194,7 @@ pub(super) struct Tensor {
 #[derive(Clone, Copy)]
 pub(super) enum Kept {
     /// In the program.
-    Static(u32),
+    Static(PatternId),
     /// Among the resolved dynamic operands.
     Dynamic(usize),
     /// With the private copy of operand k.
@@ -212,12 +212,12 @@ enum Ready {
     Same(usize),
     Src { k: usize, memory: Memory, pattern: Kept },
     Table { k: usize, memory: Memory, whole: Kept, pattern: Kept, address: i64 },
-    Dst { k: usize, arena: usize, whole: Kept, pattern: Kept, address: i64 },
+    Dst { k: usize, arena: ArenaId, whole: Kept, pattern: Kept, address: i64 },
 }
 
 #[derive(Clone, Copy)]
 enum Memory {
-    Arena(usize),
+    Arena(ArenaId),
     /// The private copy of operand k.
     Copy(usize),
 }
@@ -281,7 +281,7 @@ impl Cx<'_, '_> {
     /// The pattern and memory of a byte range that no operand names, for writing, with the accumulate shadow of its arena.
     pub fn open_region<'a>(
         &'a mut self,
-        arena: usize,
+        arena: ArenaId,
         pattern: &'a Pattern,
     ) -> Result<(Dst<'a>, Option<&'a mut AccumShadow>)> {
         let mut fresh = 0;
@@ -291,23 +291,20 @@ impl Cx<'_, '_> {
         let (ptr, len) = self.m.arenas[arena].base();
         // SAFETY: the arena lives as long as the machine, which is borrowed meanwhile; this is its only view.
         let dst = unsafe { Dst::from_raw(ptr, len, pattern) }?;
-        Ok((dst, self.m.accums.get_mut(arena)))
+        Ok((dst, self.m.accums.get_mut(arena.at())))
     }
 
     /// Operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
     pub(super) fn tensor(&self, k: usize) -> Result<Option<Tensor>> {
         match self.operand(k) {
             Some(Opnd::Static { loc, arena, pattern }) => {
-                Ok(Some(Tensor { loc: *loc, arena: *arena as usize, pattern: Kept::Static(*pattern) }))
+                Ok(Some(Tensor { loc: *loc, arena: *arena, pattern: Kept::Static(*pattern) }))
             }
             Some(Opnd::Dynamic(_)) => {
                 let mut found = self.m.scratch.dynamic.iter().enumerate();
                 let found = found.find(|(_, d)| d.operand == k);
-                let tensor = |(at, d): (usize, &Resolved)| Tensor {
-                    loc: d.loc,
-                    arena: d.arena as usize,
-                    pattern: Kept::Dynamic(at),
-                };
+                let tensor =
+                    |(at, d): (usize, &Resolved)| Tensor { loc: d.loc, arena: d.arena, pattern: Kept::Dynamic(at) };
                 Ok(found.map(tensor))
             }
             Some(Opnd::Faulty(e)) => Err((**e).clone()),
@@ -332,7 +329,7 @@ impl Cx<'_, '_> {
             if let OutTable(k) = *want
                 && let Some(t) = self.tensor(self.n_ins() + k)?
             {
-                let (lo, hi) = self.m.places[t.loc as usize].0.extent();
+                let (lo, hi) = self.m.places[t.loc].0.extent();
                 out.push((t.arena, lo as i64, hi as i64));
             }
         }
@@ -415,7 +412,7 @@ impl Cx<'_, '_> {
     fn table_ready(&mut self, k: usize, reached: &[Span]) -> Result<Ready> {
         let t = self.tensor(k)?.ok_or_else(|| missing(self.inst.opcode, "ins", k))?;
         let Tensor { loc, arena, pattern: kept } = t;
-        let place = self.m.places[loc as usize].0.clone();
+        let place = self.m.places[loc].0.clone();
         let (lo, hi) = place.extent();
         // Reading changes nothing, so bytes that are there are not made the core's own.
         if !place.runs().all(|(lo, hi)| self.m.arenas[arena].is_present(lo, hi)) {
@@ -426,7 +423,7 @@ impl Cx<'_, '_> {
         for o in 0..self.n_outs() {
             shared |= self.span(self.n_ins() + o)?.is_some_and(|out| meet(out, own));
         }
-        let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
+        let address = self.m.program.locations[loc].addr as i64 - lo as i64;
         let pattern = self.pattern(kept)?.clone();
         let whole = place.whole(pattern.dtype())?;
         let bytes = if shared { hi - lo } else { 0 };
@@ -461,7 +458,7 @@ impl Cx<'_, '_> {
             let done = touch(&mut m.arenas[arena], pattern, &m.settings.limits, &mut fresh);
             m.stats.touched += fresh;
             done?;
-            note_write(&mut m.states[loc as usize], row);
+            note_write(&mut m.states[loc], row);
             if let Some(shadow) = &mut m.inits[arena].0 {
                 shadow.set(pattern, true);
             }
@@ -476,20 +473,20 @@ impl Cx<'_, '_> {
         let at = self.n_ins() + k;
         let t = self.tensor(at)?.ok_or_else(|| missing(self.inst.opcode, "outs", k))?;
         let Tensor { loc, pattern: kept, .. } = t;
-        let place = self.m.places[loc as usize].0.clone();
+        let place = self.m.places[loc].0.clone();
         let (lo, _) = place.extent();
         self.present(&place)?;
-        note_write(&mut self.m.states[loc as usize], Writer::Row(self.row));
+        note_write(&mut self.m.states[loc], Writer::Row(self.row));
         let whole = place.whole(self.pattern(kept)?.dtype())?;
         self.m.scratch.stage.buffer(at, 0, &self.m.settings.limits)?.whole = Some(whole);
-        let address = self.m.program.locations[loc as usize].addr as i64 - lo as i64;
-        Ok(Ready::Dst { k, arena: place.arena as usize, whole: Kept::Whole(at), pattern: kept, address })
+        let address = self.m.program.locations[loc].addr as i64 - lo as i64;
+        Ok(Ready::Dst { k, arena: place.arena, whole: Kept::Whole(at), pattern: kept, address })
     }
 
     /// Touches and accounts a location, row by row.
     fn present(&mut self, place: &LocationInfo) -> Result<()> {
         let (stats, limits) = (&mut *self.m.stats, &self.m.settings.limits);
-        let arena = &mut self.m.arenas[place.arena as usize];
+        let arena = &mut self.m.arenas[place.arena];
         place.runs().try_for_each(|(lo, hi)| arena.touch(lo, hi, &mut |fresh| stats.touch(fresh, limits)))
     }
 
@@ -572,7 +569,7 @@ fn touch(arena: &mut ArenaMem, pattern: &Pattern, limits: &Limits, fresh: &mut u
 }
 
 /// Arena and half-open byte range.
-type Span = (usize, i64, i64);
+type Span = (ArenaId, i64, i64);
 
 fn meet(a: Span, b: Span) -> bool {
     a.0 == b.0 && a.1 < b.2 && b.1 < a.2
@@ -580,7 +577,7 @@ fn meet(a: Span, b: Span) -> bool {
 
 fn find<'a>(program: &'a Program, scratch: &'a Scratch, kept: Kept) -> Result<&'a Pattern> {
     let found = match kept {
-        Kept::Static(at) => program.patterns.get(at as usize),
+        Kept::Static(at) => program.patterns.get(at.at()),
         Kept::Dynamic(at) => scratch.dynamic.get(at).map(|d| &d.pattern),
         Kept::Dense(k) => scratch.stage.0.get(k).and_then(|s| s.dense.as_ref()),
         Kept::Whole(k) => scratch.stage.0.get(k).and_then(|s| s.whole.as_ref()),
@@ -592,7 +589,7 @@ fn find<'a>(program: &'a Program, scratch: &'a Scratch, kept: Kept) -> Result<&'
 /// A pattern of the program.
 fn find_static(program: &Program, kept: Kept) -> Result<&Pattern> {
     match kept {
-        Kept::Static(at) => program.patterns.get(at as usize).ok_or_else(lost),
+        Kept::Static(at) => program.patterns.get(at.at()).ok_or_else(lost),
         _ => Err(lost()),
     }
 }
@@ -607,12 +604,12 @@ struct Bases<'a> {
     arenas: &'a mut [ArenaMem],
     /// Stands in for all of them.
     rehearsal: Option<(*mut u8, usize)>,
-    found: SmallVec<[(usize, (*mut u8, usize)); 4]>,
+    found: SmallVec<[(ArenaId, (*mut u8, usize)); 4]>,
 }
 
 impl Bases<'_> {
     /// First byte and length of an arena; `region` is 0 for inputs and 1 + k for output k.
-    fn of(&mut self, arena: usize, region: usize) -> (*mut u8, usize) {
+    fn of(&mut self, arena: ArenaId, region: usize) -> (*mut u8, usize) {
         if let Some((start, len)) = self.rehearsal {
             return (start.wrapping_add(region.min(2) * len), len);
         }

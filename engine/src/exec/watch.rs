@@ -3,7 +3,7 @@
 use super::effects::{Effect, effects};
 use super::{Cx, Execute, Machine};
 use crate::Result;
-use crate::world::Indexed;
+use crate::world::{Indexed, RowId};
 
 /// An observer of every executed instruction, DMA descriptors included.
 pub trait Watch: Send + Sync {
@@ -12,7 +12,7 @@ pub trait Watch: Send + Sync {
     /// It has run without a fault.
     fn after(&mut self, cx: &mut Cx, effects: &[Effect]);
     /// An instruction that has no kernel, or whose predicate fails: only its waits and updates act.
-    fn passed(&mut self, m: &mut Machine, row: u32);
+    fn passed(&mut self, m: &mut Machine, row: RowId);
 }
 
 impl Cx<'_, '_> {
@@ -44,7 +44,7 @@ impl Cx<'_, '_> {
             let Indexed { operand, lo, hi } = self.m.scratch.indexed[k];
             if (ins..ins + outs).contains(&operand)
                 && let Some(location) = self.location(operand)?
-                && let Some(shadow) = &mut self.m.inits[self.m.places[location as usize].0.arena as usize].0
+                && let Some(shadow) = &mut self.m.inits[self.m.places[location].0.arena].0
             {
                 shadow.set_run(lo, hi, true);
             }
@@ -55,7 +55,7 @@ impl Cx<'_, '_> {
 
 impl Machine<'_> {
     /// Calls the observer, when there is one, for an instruction that touches no memory.
-    pub fn passed(&mut self, row: u32) {
+    pub fn passed(&mut self, row: RowId) {
         if let Some(watch) = self.watch.take() {
             watch.passed(self, row);
             self.watch = Some(watch);

@@ -1,5 +1,6 @@
 //! The place of a location in its arena, and the resolution of element patterns to bytes (`bir-json.md` 6.1).
 
+use super::ArenaId;
 use crate::ir::{ApPair, MemoryType};
 use crate::target::PSUM_BANK_BYTES;
 use crate::{Code, Error, Result};
@@ -12,7 +13,7 @@ use birsim_kernels::profile::{Guard, PatternDtype, PatternPairs, Profile};
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocationInfo {
     /// Its arena.
-    pub arena: u32,
+    pub arena: ArenaId,
     /// Machine partition of its first row.
     pub base: u64,
     /// Byte of its first row in the arena.
@@ -283,7 +284,7 @@ mod tests {
 
     fn physical() -> LocationInfo {
         LocationInfo {
-            arena: 0,
+            arena: ArenaId(0),
             base: 4,
             start: 4096,
             row_stride: 1000,

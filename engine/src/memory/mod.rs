@@ -16,3 +16,8 @@ pub use layout::{LocationInfo, PlaceRules, resolve, resolve_open};
 pub use marks::{Marks, WrittenMarks};
 pub use shadow::Shadow;
 pub use tensor_map::TensorMap;
+
+crate::index::indices! {
+    /// An arena: memory that patterns count bytes of.
+    ArenaId of ArenaMem, WrittenMarks;
+}

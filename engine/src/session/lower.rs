@@ -102,11 +102,11 @@ pub(super) struct Lowering<'a> {
     /// Registers named so far.
     pub registers: &'a mut u32,
     /// Locations to free when the rows below this number have run.
-    pub releases: Vec<(u32, u32)>,
+    pub releases: Vec<(RowId, LocId)>,
     /// Bytes released since the last row that ends its tick.
     idle: u64,
     /// Released inside a loop body: due when the outermost loop has ended.
-    deferred: Vec<u32>,
+    deferred: Vec<LocId>,
     depth: u32,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Lowering<'a> {
         );
         match self.block(block) {
             Ok(id) => {
-                let list = self.program.functions[0].list as usize;
+                let list = self.program.functions[0].list;
                 self.program.lists[list].push(id);
                 Ok(())
             }
@@ -152,25 +152,25 @@ impl<'a> Lowering<'a> {
     }
 
     /// Rows of one block: instructions between loops are one range of the first queue, a loop joins.
-    fn block(&mut self, block: &Block) -> Result<u32> {
-        let id = self.program.blocks.len() as u32;
+    fn block(&mut self, block: &Block) -> Result<BlockId> {
+        let id = BlockId::of(self.program.blocks.len());
         self.program.blocks.push(BlockPlan {
             name: Box::default(),
-            function: 0,
-            first_segment: 0,
+            function: FunctionId::ENTRY,
+            first_segment: SegmentId::default(),
             segments: 0,
             by_sync: false,
             arguments: Box::default(),
         });
         let mut segments = Vec::new();
-        let mut first = self.program.insts.len() as u32;
+        let mut first = self.next_row();
         for (index, step) in block.steps.iter().enumerate() {
             match step {
                 Step::Declare(..) => {}
                 Step::Release(location) => self.release(*location)?,
                 Step::Instr(i) => {
                     let here = |e| at(e, self.program, i);
-                    let end = self.program.insts.len() as u32;
+                    let end = self.next_row();
                     let Some(body) = &i.body else {
                         let row = self.instr(block, (id, index as u32), i, (Control::None, None));
                         row.map_err(|e| at(e, self.program, i))?;
@@ -184,27 +184,32 @@ impl<'a> Lowering<'a> {
                     self.depth -= 1;
                     let list = list?;
                     self.program.lists.push(vec![list]);
-                    let list = self.program.lists.len() as u32 - 1;
+                    let list = ListId::of(self.program.lists.len() - 1);
                     let control = self.control(&body.0).map_err(|e| at(e, self.program, i))?;
                     let join = self.instr(block, (id, index as u32), i, (control, Some(list)));
                     let join = Some(join.map_err(|e| at(e, self.program, i))?);
                     segments.push(segment(first, end, join));
-                    first = self.program.insts.len() as u32;
+                    first = self.next_row();
                     if self.depth == 0 {
                         self.releases.extend(self.deferred.drain(..).map(|slot| (first, slot)));
                     }
                 }
             }
         }
-        let end = self.program.insts.len() as u32;
+        let end = self.next_row();
         if segments.is_empty() || first < end {
             segments.push(segment(first, end, None));
         }
-        let plan = &mut self.program.blocks[id as usize];
-        plan.first_segment = self.program.segments.len() as u32;
+        let plan = &mut self.program.blocks[id];
+        plan.first_segment = SegmentId::of(self.program.segments.len());
         plan.segments = segments.len() as u32;
         self.program.segments.extend(segments);
         Ok(id)
+    }
+
+    /// The row that the next instruction gets.
+    fn next_row(&self) -> RowId {
+        RowId::of(self.program.insts.len())
     }
 
     fn release(&mut self, location: LocationId) -> Result<()> {
@@ -212,8 +217,8 @@ impl<'a> Lowering<'a> {
         let Some(slot) = self.known.forget(location.number) else { return Ok(()) };
         match self.depth {
             0 => {
-                self.releases.push((self.program.insts.len() as u32, slot));
-                self.idle += self.places[slot as usize].0.bytes();
+                self.releases.push((self.next_row(), slot));
+                self.idle += self.places[slot].0.bytes();
                 // Storage is freed between ticks, and a tick may run many rows.
                 if self.idle >= MAX_IDLE
                     && let Some(last) = self.program.syncs.last_mut()
@@ -233,7 +238,7 @@ impl<'a> Lowering<'a> {
             Flow::Repeat { lb, ub, step } => {
                 [lb, ub, step].into_iter().try_for_each(|e| self.expression(e, 0))?;
                 let (lb, ub, stride) = (lb.clone(), ub.clone(), step.clone());
-                Control::Loop { axis: self.depth, lb, ub, stride, degenerate: false }
+                Control::Loop { axis: AxisId(self.depth), lb, ub, stride, degenerate: false }
             }
             Flow::DoWhile(cond) => {
                 self.expression(cond, 0)?;
@@ -245,10 +250,10 @@ impl<'a> Lowering<'a> {
     fn instr(
         &mut self,
         block: &Block,
-        (id, index): (u32, u32),
+        (id, index): (BlockId, u32),
         i: &Instr,
-        (control, body): (Control, Option<u32>),
-    ) -> Result<u32> {
+        (control, body): (Control, Option<ListId>),
+    ) -> Result<RowId> {
         if body.is_none() && steers(i.opcode) {
             return Err(Error::new(Code::U002, "a session has loops for control and no queues").received(i.opcode));
         }
@@ -328,7 +333,7 @@ impl<'a> Lowering<'a> {
         (inst.overlaps, inst.all_static) = overlaps(self.program, &inst);
         self.program.syncs.push(SyncSet::of(i.opcode));
         self.program.insts.push(inst);
-        Ok(self.program.insts.len() as u32 - 1)
+        Ok(RowId::of(self.program.insts.len() - 1))
     }
 
     fn operand(&mut self, pairs: &[ApPair], arg: &Arg) -> Result<Opnd> {
@@ -347,7 +352,8 @@ impl<'a> Lowering<'a> {
                             None => Ex::C(*offset),
                         };
                         Opnd::Dynamic(Box::new(DynamicSpec {
-                            set: loc,
+                            // A location and its set have the same number.
+                            set: SetId(loc.0),
                             sub: Ex::C(0),
                             offset,
                             absolute: false,
@@ -370,13 +376,13 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    fn fixed(&mut self, loc: u32, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Opnd> {
-        let named = |e: Error| e.at(|p| p.tensor = Some(self.program.locations[loc as usize].name.to_string()));
-        let place = &self.places[loc as usize].0;
+    fn fixed(&mut self, loc: LocId, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Opnd> {
+        let named = |e: Error| e.at(|p| p.tensor = Some(self.program.locations[loc].name.to_string()));
+        let place = &self.places[loc].0;
         match resolve(place, dtype, offset, ap).map_err(named) {
             Ok(pattern) => {
                 self.program.patterns.push(pattern);
-                Ok(Opnd::Static { loc, arena: place.arena, pattern: self.program.patterns.len() as u32 - 1 })
+                Ok(Opnd::Static { loc, arena: place.arena, pattern: PatternId::of(self.program.patterns.len() - 1) })
             }
             // As in modules, an access that leaves its tensor is a fault of the instruction and raised when it runs.
             Err(e) if e.class() == Class::Fault => Ok(Opnd::Faulty(Box::new(e))),
@@ -384,7 +390,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn slot(&self, id: LocationId) -> Result<u32> {
+    fn slot(&self, id: LocationId) -> Result<LocId> {
         self.known.slot(id, self.core)
     }
 
@@ -414,7 +420,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-fn segment(first: u32, end: u32, join: Option<u32>) -> Segment {
+fn segment(first: RowId, end: RowId, join: Option<RowId>) -> Segment {
     let mut segment = Segment { join, ..Segment::default() };
     segment.ranges[0] = Cursor { next: first, end };
     segment

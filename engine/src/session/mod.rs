@@ -85,7 +85,7 @@ impl Session {
         for id in 0..cores {
             let options = options.clone().core(id).of_cores(cores);
             let mut program = Program { sources: sources.clone(), ..Program::default() };
-            program.functions.push(FunctionPlan { name: Box::default(), list: 0, auto_psum: false });
+            program.functions.push(FunctionPlan { name: Box::default(), list: ListId::default(), auto_psum: false });
             program.lists.push(Vec::new());
             program.axes = (0..MAX_DEPTH).map(|_| Box::default()).collect();
             let mut core = Core::new(&options, target, program);
@@ -128,7 +128,7 @@ impl Session {
             hooks.declared(slot);
         }
         match &spec.share {
-            Some(key) => self.cores.share(key, (id.core as usize, slot as usize)),
+            Some(key) => self.cores.share(key, (id.core as usize, slot.at())),
             None => Ok(()),
         }
     }
@@ -149,7 +149,7 @@ impl Session {
             let releases = lowering.releases;
             // A shared location is kept to the end: other cores may not have come to it yet.
             let locations = &program.locations;
-            let due = releases.into_iter().filter(|(_, slot)| !locations[*slot as usize].shared);
+            let due = releases.into_iter().filter(|(_, slot)| !locations[*slot].shared);
             world.resource_mut::<Releases>().due.extend(due);
             outcome
         })?;
@@ -208,7 +208,7 @@ impl Session {
     fn slot(&self, id: LocationId) -> Result<usize> {
         let native = self.native.get(id.core as usize);
         let native = native.ok_or_else(|| Error::new(Code::S008, "the session has no such core").received(id.core))?;
-        native.known.slot(id, id.core).map(|s| s as usize)
+        native.known.slot(id, id.core).map(LocId::at)
     }
 
     /// Writes the first bytes of a location: row-major, little-endian. Copies on other cores are written too.
@@ -319,7 +319,7 @@ fn recycle(core: &mut Core) {
         let mut locations = world.query::<&mut LocationState>();
         for mut state in locations.iter_mut(world) {
             if let (true, Writer::Row(row)) = (state.written, state.first_writer) {
-                let source = program.insts.get(row as usize).map(|i| &i.source);
+                let source = program.insts.get(row.at()).map(|i| &i.source);
                 state.first_writer = match source {
                     Some(Origin::Native(id)) => Writer::Source(*id),
                     _ => Writer::Row(row),
@@ -340,7 +340,7 @@ fn recycle(core: &mut Core) {
         hooks.new_trip();
     }
     let mut pc = world.resource_mut::<ProgramCounter>();
-    let (block, segment) = (0, 0);
+    let (block, segment) = (BlockId::default(), 0);
     pc.frames.truncate(1);
     pc.frames.iter_mut().for_each(|f| f.position = 0);
     (pc.block, pc.segment) = (block, segment);

@@ -2,7 +2,7 @@
 
 use super::block::{LocationId, LocationSpec};
 use crate::ir::MemoryType;
-use crate::memory::{ArenaMem, LocationInfo, PlaceRules, Shadow, WrittenMarks};
+use crate::memory::{ArenaId, ArenaMem, LocationInfo, PlaceRules, Shadow, WrittenMarks};
 use crate::target::PSUM_BANK_BYTES;
 use crate::world::*;
 use crate::{Code, Error, Result};
@@ -13,13 +13,13 @@ use std::collections::VecDeque;
 /// Which slot a number of the front end names.
 #[derive(Default)]
 pub(super) struct Known {
-    slots: HashMap<u32, u32>,
+    slots: HashMap<u32, LocId>,
     /// One more than the greatest number seen.
     pub next: u32,
 }
 
 impl Known {
-    pub fn slot(&self, id: LocationId, core: u32) -> Result<u32> {
+    pub fn slot(&self, id: LocationId, core: u32) -> Result<LocId> {
         let missing = || {
             Error::new(Code::J006, "the location was not declared, or was released before")
                 .received(format!("location {} of core {}", id.number, id.core))
@@ -31,7 +31,7 @@ impl Known {
         self.slots.get(&id.number).copied().ok_or_else(missing)
     }
 
-    pub fn forget(&mut self, number: u32) -> Option<u32> {
+    pub fn forget(&mut self, number: u32) -> Option<LocId> {
         self.slots.remove(&number)
     }
 
@@ -42,7 +42,7 @@ impl Known {
         all
     }
 
-    fn learn(&mut self, id: LocationId, slot: u32) -> Result<()> {
+    fn learn(&mut self, id: LocationId, slot: LocId) -> Result<()> {
         if self.slots.insert(id.number, slot).is_some() {
             return Err(Error::new(Code::J007, "the location is declared twice").received(id.number));
         }
@@ -54,8 +54,8 @@ impl Known {
 /// Slots to free when the rows below a number have run, and slots that are free.
 #[derive(Resource, Default)]
 pub(super) struct Releases {
-    pub due: VecDeque<(u32, u32)>,
-    pub free: Vec<u32>,
+    pub due: VecDeque<(RowId, LocId)>,
+    pub free: Vec<LocId>,
 }
 
 /// Frees what nothing that is still to run names. Rows of a session run in order, so the first queue's cursor tells how
@@ -73,13 +73,13 @@ pub(super) fn release(
         return;
     }
     let ran = match (pc.finished, pc.frames.len()) {
-        (true, _) => u32::MAX,
-        (false, 1) => engines.iter().next().map_or(0, |c| c.next),
+        (true, _) => RowId::NONE,
+        (false, 1) => engines.iter().next().map_or(RowId(0), |c| c.next),
         _ => return,
     };
     let releases = &mut *releases;
     while let Some((_, slot)) = releases.due.pop_front_if(|(row, _)| *row <= ran) {
-        if let Some(mut arena) = entities.arenas.get(slot as usize).and_then(|e| arenas.get_mut(*e).ok()) {
+        if let Some(mut arena) = entities.arenas.get(slot.at()).and_then(|e| arenas.get_mut(*e).ok()) {
             let freed = arena.release();
             stats.touched = stats.touched.saturating_sub(freed);
             settings.limits.give_back(freed);
@@ -108,7 +108,7 @@ fn extent(spec: &LocationSpec) -> Result<(u64, u64)> {
 }
 
 /// Declares a location: in a free slot when there is one.
-pub(super) fn declare(world: &mut World, known: &mut Known, id: LocationId, spec: &LocationSpec) -> Result<u32> {
+pub(super) fn declare(world: &mut World, known: &mut Known, id: LocationId, spec: &LocationSpec) -> Result<LocId> {
     let (rows, row_bytes) = extent(spec)?;
     let settings = world.resource::<Settings>();
     let (track, fill) = (settings.track_init, settings.fill.bytes(spec.dtype));
@@ -131,11 +131,13 @@ pub(super) fn declare(world: &mut World, known: &mut Known, id: LocationId, spec
     }
     let slot = match world.resource_mut::<Releases>().free.pop() {
         Some(slot) => slot,
-        None => world.resource::<Program>().locations.len() as u32,
+        None => LocId::of(world.resource::<Program>().locations.len()),
     };
     known.learn(id, slot)?;
+    // Every location of a session has a set and an arena of its own, with the same number.
+    let (set, arena) = (SetId(slot.0), ArenaId(slot.0));
     let place = LocationInfo {
-        arena: slot,
+        arena,
         base: spec.partition,
         start: 0,
         row_stride: row_bytes,
@@ -148,7 +150,7 @@ pub(super) fn declare(world: &mut World, known: &mut Known, id: LocationId, spec
     };
     let meta = LocationMeta {
         name: spec.name.clone(),
-        set: slot,
+        set,
         kind: spec.kind,
         ty: spec.memory,
         shape: spec.shape.clone(),
@@ -168,7 +170,7 @@ pub(super) fn declare(world: &mut World, known: &mut Known, id: LocationId, spec
         AccumShadow((spec.memory == MemoryType::Psum).then(|| Shadow::new(bytes))),
         WrittenMarks::default(),
     );
-    let at = slot as usize;
+    let at = slot.at();
     let mut program = world.resource_mut::<Program>();
     if at < program.locations.len() {
         program.locations[at] = meta;
@@ -179,12 +181,17 @@ pub(super) fn declare(world: &mut World, known: &mut Known, id: LocationId, spec
         world.entity_mut(a).insert(arena);
     } else {
         program.locations.push(meta);
-        program.sets.push(SetInfo { name: Box::default(), locations: vec![slot], formal: false, function: 0 });
+        program.sets.push(SetInfo {
+            name: Box::default(),
+            locations: vec![slot],
+            formal: false,
+            function: FunctionId::ENTRY,
+        });
         let (l, a) = (world.spawn(location).id(), world.spawn(arena).id());
         let mut entities = world.resource_mut::<Entities>();
         entities.locations.push(l);
         entities.arenas.push(a);
-        world.resource_mut::<Bindings>().0.push(slot);
+        world.resource_mut::<Bindings>().0.push(set);
     }
     Ok(slot)
 }

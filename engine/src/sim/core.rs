@@ -137,10 +137,10 @@ impl Core {
         let compiler = self.compiler.as_ref().ok_or_else(no_compiler)?;
         spawn_new(&mut self.world, &compiler.layout)?;
         let program = self.world.resource::<Program>();
-        let sets = program.sets.len() as u32;
+        let sets = program.sets.len();
         let known = self.tensors.len();
         for (meta, place) in program.locations.iter().zip(&compiler.layout.placements).skip(known) {
-            let set = &program.sets[meta.set as usize];
+            let set = &program.sets[meta.set];
             self.names.entry(meta.name.to_string()).or_insert(self.tensors.len() as u32);
             self.tensors.push(TensorInfo {
                 name: meta.name.to_string(),
@@ -161,8 +161,8 @@ impl Core {
             });
         }
         let mut bindings = self.world.resource_mut::<Bindings>();
-        let known = bindings.0.len() as u32;
-        bindings.0.extend(known..sets);
+        let known = bindings.0.len();
+        bindings.0.extend((known..sets).map(SetId::of));
         Ok(())
     }
 
@@ -239,7 +239,7 @@ impl Core {
         }
         let Some(reached) = settings.limits.reached(stats, pc) else { return Ok(()) };
         let program = self.world.resource::<Program>();
-        let block = program.blocks.get(pc.block as usize).filter(|b| !b.name.is_empty());
+        let block = program.blocks.get(pc.block.at()).filter(|b| !b.name.is_empty());
         Err(Error::from(reached).at(|p| p.block = block.map(|b| b.name.to_string())))
     }
 
@@ -336,7 +336,7 @@ mod tests {
                 flow.banks.events[3] = EventBit(true);
                 flow.registers[2].physical = vec![7];
                 flow.status[1] = Status::Joining;
-                flow.bindings.0 = vec![4];
+                flow.bindings.0 = vec![SetId(4)];
             });
         };
         core.ask(write).unwrap();
@@ -347,7 +347,7 @@ mod tests {
         let mut engines = world.query::<(&Status, &RegisterFile)>();
         assert_eq!(engines.iter(world).nth(2).unwrap().1.physical, [7]);
         assert_eq!(engines.iter(world).nth(1).unwrap().0, &Status::Joining);
-        assert_eq!(world.resource::<Bindings>().0, [4]);
+        assert_eq!(world.resource::<Bindings>().0, [SetId(4)]);
         let left = core.ask(leftovers).unwrap();
         assert!(left.is_ok());
         assert_eq!(core.world.resource::<Findings>().diagnostics[0].code, Remark::SemaphoreLeft);

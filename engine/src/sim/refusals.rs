@@ -20,15 +20,15 @@ impl Core {
     pub(crate) fn refusals(&mut self) -> Result<Vec<Refusal>> {
         let certain = certain(self.world.resource::<Program>());
         let found = self.ask(found)?;
-        let refusal = |(row, error): (u32, Error)| Refusal { error, certain: certain[row as usize] };
+        let refusal = |(row, error): (RowId, Error)| Refusal { error, certain: certain[row.at()] };
         Ok(found.into_iter().map(refusal).collect())
     }
 }
 
-fn found(mut machine: MachineParam) -> Vec<(u32, Error)> {
+fn found(mut machine: MachineParam) -> Vec<(RowId, Error)> {
     let all = machine.with(|m| {
         set_up(m);
-        let rows = 0..m.program.insts.len() as u32;
+        let rows = m.program.rows();
         let all = rows.flat_map(|row| refusals(m, row).into_iter().map(move |e| (row, e))).collect();
         m.scratch.rehearsal = None;
         all
@@ -56,17 +56,17 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Marks the blocks of a list, which is sure to start. Returns whether control is sure to come to its end.
-    fn list(&mut self, list: u32, depth: u32) -> bool {
+    fn list(&mut self, list: ListId, depth: u32) -> bool {
         if depth > MAX_DEPTH {
             return false;
         }
         let program = self.program;
-        let blocks = &program.lists[list as usize];
+        let blocks = &program.lists[list];
         for (k, block) in blocks.iter().enumerate() {
-            let plan = &program.blocks[*block as usize];
+            let plan = &program.blocks[*block];
             let mut next = Some(true);
-            for segment in &program.segments[plan.first_segment as usize..][..plan.segments as usize] {
-                let queued = segment.ranges.iter().flat_map(|r| r.next..r.end);
+            for segment in &program.segments[plan.all_segments()] {
+                let queued = segment.ranges.iter().flat_map(|r| r.rows());
                 for row in queued.chain(segment.join) {
                     if let Some(goes_on) = self.row(row, blocks.get(k + 1), depth) {
                         next = next.filter(|_| goes_on);
@@ -81,26 +81,26 @@ impl Walk<'_> {
     }
 
     /// Marks a row. For one that steers: whether control surely goes on with the next block.
-    fn row(&mut self, row: u32, next: Option<&u32>, depth: u32) -> Option<bool> {
-        let inst = &self.program.insts[row as usize];
+    fn row(&mut self, row: RowId, next: Option<&BlockId>, depth: u32) -> Option<bool> {
+        let inst = &self.program.insts[row];
         if !inst.predicates.is_empty() {
             return (!matches!(inst.control, Control::None)).then_some(false);
         }
-        self.rows[row as usize] = true;
+        self.rows[row.at()] = true;
         match &inst.control {
             Control::None | Control::Descriptors(_) | Control::Rewind { .. } => None,
             Control::Jump(to) => Some(Some(to) == next),
             Control::Branch { .. } | Control::Break | Control::Return | Control::Exit => Some(false),
             Control::Call { function, .. } => {
                 // A Return at the end of the callee is how it usually ends.
-                self.list(self.program.functions[*function as usize].list, depth + 1);
+                self.list(self.program.functions[*function].list, depth + 1);
                 None
             }
             Control::Trigger { blocks, .. } => {
                 if let Some(first) = blocks.first()
-                    && let Control::Descriptors(rows) = &self.program.insts[*first as usize].control
+                    && let Control::Descriptors(rows) = &self.program.insts[*first].control
                 {
-                    rows.iter().for_each(|d| self.rows[*d as usize] = true);
+                    rows.iter().for_each(|d| self.rows[d.at()] = true);
                 }
                 None
             }

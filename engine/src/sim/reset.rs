@@ -56,8 +56,8 @@ impl Core {
         settings.limits = options.limits.clone();
         settings.stop = options.limits.stop();
         let random = super::core::first_random(options.schedule);
-        let sets = world.resource::<Program>().sets.len() as u32;
-        world.resource_mut::<Bindings>().0 = (0..sets).collect();
+        let sets = world.resource::<Program>().sets.len();
+        world.resource_mut::<Bindings>().0 = (0..sets).map(SetId::of).collect();
         world.insert_resource(Due::default());
         world.insert_resource(Stats::default());
         world.insert_resource(Mail::default());

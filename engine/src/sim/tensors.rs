@@ -68,7 +68,7 @@ impl Core {
     }
 
     fn arena_entity(&self, place: &LocationInfo) -> Result<bevy_ecs::entity::Entity> {
-        self.world.resource::<Entities>().arenas.get(place.arena as usize).copied().ok_or_else(Self::broken)
+        self.world.resource::<Entities>().arenas.get(place.arena.at()).copied().ok_or_else(Self::broken)
     }
 
     pub(crate) fn arena(&self, place: &LocationInfo) -> Result<&ArenaMem> {
@@ -279,7 +279,7 @@ impl Core {
     pub(crate) fn release(&mut self, name: &str) -> Result<()> {
         let index = self.index_of(name)?;
         let place = self.place(index)?;
-        if self.is_physical() && place.arena < 3 {
+        if self.is_physical() && place.arena.at() < 3 {
             return Err(Error::new(Code::F008, "a tensor placed in a shared memory cannot be released")
                 .received(name)
                 .advice("load the program with --mem-mode symbolic"));

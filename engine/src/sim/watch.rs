@@ -34,7 +34,7 @@ impl Core {
                     })?
                 }
             };
-            points.push(Point::new(location as u32, bytes, tensor, instruction, (name, n)));
+            points.push(Point::new(LocId::of(location), bytes, tensor, instruction, (name, n)));
         }
         self.observe(options, points);
         Ok(())
@@ -62,7 +62,8 @@ impl Core {
         let row = self.world.resource::<Program>().insts.iter().position(|i| *i.name == *instruction);
         let row = row.ok_or_else(|| {
             Error::new(Code::F006, format!("the program has no instruction named {instruction}")).received(instruction)
-        })? as u32;
+        })?;
+        let row = RowId::of(row);
         let ask = move |mut machine: systems::MachineParam| {
             machine.with(|m| Cx::new(m, row).and_then(|cx| effects(&cx)).map_err(|e| m.program.locate(e, row)))
         };

@@ -42,30 +42,30 @@ pub type Elsewhere = HashMap<(SyncKind, u32), String>;
 /// An instruction that could satisfy a wait of another core.
 pub struct Helper {
     /// Its row.
-    pub row: u32,
+    pub row: RowId,
     /// It is still to come.
     pub to_come: bool,
     /// The row that its queue stands at.
-    pub head: Option<u32>,
+    pub head: Option<RowId>,
     /// Its name, engine and place.
     pub text: String,
 }
 
 /// An engine, the row at its head, and the wait that holds it.
-type Waiting = (Engine, u32, u32);
+type Waiting = (Engine, RowId, WaitId);
 
 impl Standing<'_> {
     /// Text of the report. One line per engine: instruction, condition, current value, possible producers, hints.
     pub fn report(&self, elsewhere: &Elsewhere) -> String {
-        let (program, plan) = (self.program, &self.program.blocks[self.pc.block as usize]);
-        let segment = &program.segments[(plan.first_segment + self.pc.segment) as usize];
+        let (program, plan) = (self.program, &self.program.blocks[self.pc.block]);
+        let segment = &program.segments[plan.segment(self.pc.segment)];
         let mut out = format!("no engine can go on in block {}", plan.name);
         let mut waiting: Vec<Waiting> = Vec::new();
         for (e, (cursor, state)) in self.cursors.iter().zip(self.status).enumerate() {
             match state {
                 Status::Waiting(w) if cursor.next < cursor.end => waiting.push((Engine::QUEUES[e], cursor.next, *w)),
                 Status::Joining => {
-                    let i = &program.insts[cursor.next as usize];
+                    let i = &program.insts[cursor.next];
                     let engine = Engine::QUEUES[e];
                     let _ = write!(out, "\n    {engine}: {} ({}) waits for every other engine", i.name, i.opcode);
                 }
@@ -86,16 +86,16 @@ impl Standing<'_> {
     }
 
     /// Rows that wait, and for which event or semaphore.
-    pub fn waits(&self) -> Vec<(u32, SyncKind, u32)> {
-        let at = |wait: u32| (self.program.waits[wait as usize].kind, self.program.waits[wait as usize].id);
+    pub fn waits(&self) -> Vec<(RowId, SyncKind, u32)> {
+        let at = |wait: WaitId| (self.program.waits[wait].kind, self.program.waits[wait].id);
         let heads = self.cursors.iter().zip(self.status).filter_map(|(c, s)| match s {
             Status::Waiting(w) if c.next < c.end => Some((c.next, *w)),
             _ => None,
         });
-        let mut found: Vec<(u32, u32)> = heads.collect();
+        let mut found: Vec<(RowId, WaitId)> = heads.collect();
         // A core of a session may have no block yet.
-        let plan = self.program.blocks.get(self.pc.block as usize);
-        let join = plan.and_then(|p| self.program.segments[(p.first_segment + self.pc.segment) as usize].join);
+        let plan = self.program.blocks.get(self.pc.block.at());
+        let join = plan.and_then(|p| self.program.segments[p.segment(self.pc.segment)].join);
         if let (true, Some(join), Some(Status::Waiting(w))) =
             (self.cursors.iter().all(|c| c.next >= c.end), join, self.status.first())
         {
@@ -106,7 +106,7 @@ impl Standing<'_> {
 
     /// What this core could do for a wait of another one of its rank.
     pub fn help(&self, kind: SyncKind, id: u32, core: u32) -> Vec<Helper> {
-        let one = |(row, at): (u32, At)| Helper {
+        let one = |(row, at): (RowId, At)| Helper {
             row,
             to_come: at.is_to_come(),
             head: match at {
@@ -120,8 +120,8 @@ impl Standing<'_> {
     }
 
     fn line(&self, out: &mut String, (engine, row, wait): Waiting, elsewhere: &Elsewhere) {
-        let i = &self.program.insts[row as usize];
-        let w = &self.program.waits[wait as usize];
+        let i = &self.program.insts[row];
+        let w = &self.program.waits[wait];
         let _ = write!(out, "\n    {engine}: {} ({}) waits for {}", i.name, i.opcode, self.condition(w));
         let all = producers(self, w);
         let (coming, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, at)| at.is_to_come());
@@ -155,7 +155,7 @@ impl Standing<'_> {
     }
 
     /// Hints from the values: wrapped below zero, passed the awaited value, too small a sum.
-    fn semaphore_hints(&self, out: &mut String, w: &Wait, coming: &[(u32, At)], alone: bool) {
+    fn semaphore_hints(&self, out: &mut String, w: &Wait, coming: &[(RowId, At)], alone: bool) {
         let (id, awaited) = (w.id as usize, self.awaited(w));
         let (value, peak) = (self.semaphores[id].0, self.peaks[id].0);
         if self.touched[id].0 && value > u32::MAX / 2 {
@@ -163,7 +163,7 @@ impl Standing<'_> {
         }
         if peak >= awaited {
             let _ = write!(out, "; value {peak} passed the awaited {awaited}");
-            let lowered: Vec<(u32, At)> = lowering(self, w.id);
+            let lowered: Vec<(RowId, At)> = lowering(self, w.id);
             if !lowered.is_empty() {
                 let _ = write!(out, " and was lowered, as by {}", self.names(&lowered));
             }
@@ -180,12 +180,12 @@ impl Standing<'_> {
     }
 
     /// How much a row adds to the counter that a wait tests; `None` when it changes it in another way.
-    fn adds(&self, row: u32, w: &Wait) -> Option<u64> {
-        let inst = &self.program.insts[row as usize];
+    fn adds(&self, row: RowId, w: &Wait) -> Option<u64> {
+        let inst = &self.program.insts[row];
         if !matches!(inst.control, Control::None) {
             return None;
         }
-        let sync = &self.syncs[row as usize];
+        let sync = &self.syncs[row];
         let own = self.program.updates_of(sync).iter().chain(self.program.seconds_of(sync));
         own.filter(|u| u.kind == w.kind && u.id == w.id)
             .map(|u| match u.mode {
@@ -196,29 +196,29 @@ impl Standing<'_> {
             .sum()
     }
 
-    fn event_hint(&self, out: &mut String, row: u32, w: &Wait) {
+    fn event_hint(&self, out: &mut String, row: RowId, w: &Wait) {
         if !self.events[w.id as usize].0 {
             return;
         }
         out.push_str("; it was set before");
-        let takers = (0..self.program.insts.len() as u32).filter(|r| *r != row).filter(|r| {
-            let waits = self.program.waits_of(&self.syncs[*r as usize]);
+        let takers = self.program.rows().filter(|r| *r != row).filter(|r| {
+            let waits = self.program.waits_of(&self.syncs[*r]);
             waits.iter().any(|o| o.kind == SyncKind::Event && o.id == w.id)
         });
-        let takers: Vec<(u32, At)> = takers.map(|r| (r, At::Ran)).collect();
+        let takers: Vec<(RowId, At)> = takers.map(|r| (r, At::Ran)).collect();
         if !takers.is_empty() {
             let _ = write!(out, " and is also consumed by {}", self.names(&takers));
         }
     }
 
-    fn names(&self, list: &[(u32, At)]) -> String {
-        let one = |(row, at): &(u32, At)| {
-            let i = &self.program.insts[*row as usize];
+    fn names(&self, list: &[(RowId, At)]) -> String {
+        let one = |(row, at): &(RowId, At)| {
+            let i = &self.program.insts[*row];
             let place = match at {
                 At::Head => " (itself waiting)".to_string(),
-                At::Behind(head) => format!(" (behind {})", self.program.insts[*head as usize].name),
+                At::Behind(head) => format!(" (behind {})", self.program.insts[*head].name),
                 At::Later => " (later in the block)".to_string(),
-                At::Block(b) => format!(" (block {})", self.program.blocks[*b as usize].name),
+                At::Block(b) => format!(" (block {})", self.program.blocks[*b].name),
                 At::Ran => String::new(),
             };
             format!("{} on {}{place}", i.name, i.engine)
@@ -250,10 +250,10 @@ impl Standing<'_> {
     /// Engines that wait for each other, in order.
     fn circle(&self, waiting: &[Waiting]) -> Option<String> {
         let next = |(_, _, wait): &Waiting| {
-            let w = &self.program.waits[*wait as usize];
+            let w = &self.program.waits[*wait];
             waiting.iter().position(|(engine, _, _)| {
                 let Some(q) = Engine::QUEUES.iter().position(|e| e == engine) else { return false };
-                (self.cursors[q].next..self.cursors[q].end).any(|r| raises(self, r, w))
+                self.cursors[q].rows().any(|r| raises(self, r, w))
             })
         };
         for start in 0..waiting.len() {
@@ -261,7 +261,7 @@ impl Standing<'_> {
             let mut at = start;
             while let Some(n) = next(&waiting[at]) {
                 if n == start {
-                    let name = |k: &usize| self.program.insts[waiting[*k].1 as usize].name.as_ref();
+                    let name = |k: &usize| self.program.insts[waiting[*k].1].name.as_ref();
                     let mut names: Vec<&str> = path.iter().map(name).collect();
                     names.push(names[0]);
                     return Some(names.join(" -> "));

@@ -33,16 +33,16 @@ pub struct Banks<'a> {
 
 impl Banks<'_> {
     /// Applies the updates of a row; remote ones go by post.
-    pub fn publish(&mut self, program: &Program, syncs: &[SyncSet], row: u32) -> Result<()> {
-        self.publish_list(program.updates_of(&syncs[row as usize]), row).map_err(|e| program.locate(e, row))
+    pub fn publish(&mut self, program: &Program, syncs: &[SyncSet], row: RowId) -> Result<()> {
+        self.publish_list(program.updates_of(&syncs[row]), row).map_err(|e| program.locate(e, row))
     }
 
     /// Applies the second updates of a barrier.
-    pub fn publish_seconds(&mut self, program: &Program, syncs: &[SyncSet], row: u32) -> Result<()> {
-        self.publish_list(program.seconds_of(&syncs[row as usize]), row).map_err(|e| program.locate(e, row))
+    pub fn publish_seconds(&mut self, program: &Program, syncs: &[SyncSet], row: RowId) -> Result<()> {
+        self.publish_list(program.seconds_of(&syncs[row]), row).map_err(|e| program.locate(e, row))
     }
 
-    fn publish_list(&mut self, list: &[Update], row: u32) -> Result<()> {
+    fn publish_list(&mut self, list: &[Update], row: RowId) -> Result<()> {
         for u in list {
             match u.target_core {
                 Some(core) if core != self.settings.seat.core => match self.settings.seat.of_core_named(core) {
@@ -68,7 +68,7 @@ impl Banks<'_> {
 
     /// A semaphore is lowered below zero: the counter wraps, and somebody should know.
     #[cold]
-    fn below_zero(&mut self, u: &Update, old: u32, row: Option<u32>) -> Result<()> {
+    fn below_zero(&mut self, u: &Update, old: u32, row: Option<RowId>) -> Result<()> {
         let by = if u.mode == UpdateMode::SemDec { 1 } else { u.value };
         let message = format!("semaphore {} is lowered below zero, and its counter wraps", u.id);
         let received = format!("{old} - {by} = {}", old.wrapping_sub(by));
@@ -83,7 +83,7 @@ impl Banks<'_> {
     }
 
     /// Applies one update, of a row of this core or of another core.
-    pub fn apply(&mut self, u: &Update, row: Option<u32>) -> Result<()> {
+    pub fn apply(&mut self, u: &Update, row: Option<RowId>) -> Result<()> {
         let id = u.id as usize;
         match (u.kind, u.mode) {
             (SyncKind::Event, UpdateMode::EvtSet) => {

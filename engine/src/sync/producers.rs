@@ -10,11 +10,11 @@ pub enum At {
     /// At the head of its queue.
     Head,
     /// In its queue, after the head.
-    Behind(u32),
+    Behind(RowId),
     /// After a join of the same block.
     Later,
     /// In another block.
-    Block(u32),
+    Block(BlockId),
     /// It has run.
     Ran,
 }
@@ -27,9 +27,9 @@ impl At {
 }
 
 /// Rows that could satisfy a wait; those that are still to come first.
-pub fn producers(s: &Standing, w: &Wait) -> Vec<(u32, At)> {
-    let rows = 0..s.program.insts.len() as u32;
-    let mut found: Vec<(u32, At)> = rows.filter(|r| raises(s, *r, w)).map(|r| (r, place(s, r))).collect();
+pub fn producers(s: &Standing, w: &Wait) -> Vec<(RowId, At)> {
+    let rows = s.program.rows();
+    let mut found: Vec<(RowId, At)> = rows.filter(|r| raises(s, *r, w)).map(|r| (r, place(s, r))).collect();
     // In list order among those of one kind.
     let rank = |at: At| match at {
         At::Head => 0,
@@ -43,14 +43,14 @@ pub fn producers(s: &Standing, w: &Wait) -> Vec<(u32, At)> {
 }
 
 /// Rows that have lowered a semaphore, or are in other blocks and may have lowered it.
-pub fn lowering(s: &Standing, id: u32) -> Vec<(u32, At)> {
+pub fn lowering(s: &Standing, id: u32) -> Vec<(RowId, At)> {
     let lowers = |u: &Update| {
         u.kind == SyncKind::Semaphore
             && u.id == id
             && matches!(u.mode, UpdateMode::SemSubImm | UpdateMode::SemDec | UpdateMode::SemWrImm)
     };
-    let rows = (0..s.program.insts.len() as u32).filter(|r| {
-        let (i, sync) = (&s.program.insts[*r as usize], &s.syncs[*r as usize]);
+    let rows = s.program.rows().filter(|r| {
+        let (i, sync) = (&s.program.insts[*r], &s.syncs[*r]);
         let cleared = matches!(&i.control, Control::Rewind { clear, .. } if clear.contains(&id));
         cleared
             || i.opcode.steers(Steer::Return)
@@ -61,20 +61,20 @@ pub fn lowering(s: &Standing, id: u32) -> Vec<(u32, At)> {
 
 /// Rows that could satisfy a wait of another core of the rank, and the row at the head of their queue where they come
 /// after one.
-pub fn for_core(s: &Standing, kind: SyncKind, id: u32, core: u32) -> Vec<(u32, At)> {
-    let raises = |r: &u32| raises_where(s, *r, kind, id, |target| target == Some(core) && core != s.core);
-    (0..s.program.insts.len() as u32).filter(raises).map(|r| (r, place(s, r))).collect()
+pub fn for_core(s: &Standing, kind: SyncKind, id: u32, core: u32) -> Vec<(RowId, At)> {
+    let raises = |r: &RowId| raises_where(s, *r, kind, id, |target| target == Some(core) && core != s.core);
+    s.program.rows().filter(raises).map(|r| (r, place(s, r))).collect()
 }
 
 /// Whether a row, or a DMABlock that it fires, helps to satisfy a wait on this core.
-pub fn raises(s: &Standing, row: u32, w: &Wait) -> bool {
+pub fn raises(s: &Standing, row: RowId, w: &Wait) -> bool {
     raises_where(s, row, w.kind, w.id, |target| target.is_none_or(|c| c == s.core))
 }
 
-fn raises_where(s: &Standing, row: u32, kind: SyncKind, id: u32, target: impl Fn(Option<u32>) -> bool) -> bool {
+fn raises_where(s: &Standing, row: RowId, kind: SyncKind, id: u32, target: impl Fn(Option<u32>) -> bool) -> bool {
     let program = s.program;
-    let by = |row: u32| {
-        let sync = &s.syncs[row as usize];
+    let by = |row: RowId| {
+        let sync = &s.syncs[row];
         program.updates_of(sync).iter().chain(program.seconds_of(sync)).any(|u| {
             u.kind == kind
                 && u.id == id
@@ -82,7 +82,7 @@ fn raises_where(s: &Standing, row: u32, kind: SyncKind, id: u32, target: impl Fn
                 && !matches!(u.mode, UpdateMode::SemSubImm | UpdateMode::SemDec)
         })
     };
-    match &program.insts[row as usize].control {
+    match &program.insts[row].control {
         // A block acts when its trigger fires.
         Control::Descriptors(_) => false,
         Control::Trigger { blocks, .. } => by(row) || blocks.iter().any(|b| by(*b)),
@@ -90,19 +90,19 @@ fn raises_where(s: &Standing, row: u32, kind: SyncKind, id: u32, target: impl Fn
     }
 }
 
-fn place(s: &Standing, row: u32) -> At {
-    let block = s.program.insts[row as usize].block;
+fn place(s: &Standing, row: RowId) -> At {
+    let block = s.program.insts[row].block;
     if block != s.pc.block {
         return At::Block(block);
     }
-    let plan = &s.program.blocks[block as usize];
-    let segments = &s.program.segments[plan.first_segment as usize..][..plan.segments as usize];
-    let holds = |g: &Segment| g.join == Some(row) || g.ranges.iter().any(|r| (r.next..r.end).contains(&row));
+    let plan = &s.program.blocks[block];
+    let segments = &s.program.segments[plan.all_segments()];
+    let holds = |g: &Segment| g.join == Some(row) || g.ranges.iter().any(|r| r.contains(row));
     let now = s.pc.segment as usize;
     match segments.iter().position(holds) {
         Some(k) if k < now => At::Ran,
         Some(k) if k == now => {
-            let Some(q) = segments[k].ranges.iter().position(|r| (r.next..r.end).contains(&row)) else {
+            let Some(q) = segments[k].ranges.iter().position(|r| r.contains(row)) else {
                 let finished = s.cursors.iter().all(|c| c.next >= c.end);
                 return if finished { At::Head } else { At::Later };
             };

@@ -5,14 +5,14 @@
 
 use crate::exec::{Execute, kernel};
 use crate::ir::Opcode;
-use crate::world::{IssueList, Program};
+use crate::world::{IssueList, Program, RowId};
 use bevy_ecs::prelude::*;
 
 /// What happens for one issued row.
 #[derive(Clone, Copy)]
 pub struct Call {
     /// Row.
-    pub row: u32,
+    pub row: RowId,
     /// Opcode.
     pub opcode: Opcode,
     /// Kernel; `None` where only sync or control acts, or where nothing is modelled.
@@ -27,7 +27,7 @@ pub(super) fn dispatch(issue: Res<IssueList>, mut calls: ResMut<Calls>, program:
 pub(super) fn run(program: &Program, issue: &IssueList, calls: &mut Calls) {
     calls.0.clear();
     calls.0.extend(issue.rows.iter().map(|row| {
-        let opcode = program.insts[*row as usize].opcode;
+        let opcode = program.insts[*row].opcode;
         Call { row: *row, opcode, execute: kernel(opcode) }
     }));
 }

@@ -10,11 +10,11 @@ use bevy_ecs::prelude::*;
 /// A row that waits for other cores, and the rows of other engines that its place in a queue depends on.
 pub(crate) struct Standing {
     /// The row.
-    pub row: u32,
+    pub row: RowId,
     /// Rows that come before it in list order and have not run.
-    pub before: Vec<u32>,
+    pub before: Vec<RowId>,
     /// Rows that come after it in list order and were let through already.
-    pub after: Vec<u32>,
+    pub after: Vec<RowId>,
 }
 
 /// The rows that wait for other cores and were not let through.
@@ -29,16 +29,16 @@ pub(crate) fn standing(
 ) -> Vec<Standing> {
     let (syncs, cursors) = (slice!(rows), slice!(cursors));
     let env = Scalars { registers: slice!(registers), induction: slice!(axes), seat: settings.seat };
-    let index = |row: u32| program.insts[row as usize].index;
+    let index = |row: RowId| program.insts[row].index;
     let waiting = pc.meetings.iter().filter(|row| !pc.granted.contains(row));
-    let one = |row: &u32| {
+    let one = |row: &RowId| {
         let mut before = Vec::new();
         // Rows of an engine are in list order. In list order there is one queue, whose head this is.
-        for c in cursors.iter().take(QUEUES).filter(|c| !(c.next..c.end).contains(row)) {
-            let earlier = (c.next..c.end).take_while(|r| index(*r) < index(*row));
+        for c in cursors.iter().take(QUEUES).filter(|c| !c.contains(*row)) {
+            let earlier = c.rows().take_while(|r| index(*r) < index(*row));
             before.extend(earlier.filter(|r| {
-                let runs = || predicates_hold(&program.insts[*r as usize].predicates, &env).unwrap_or(false);
-                syncs[*r as usize].meets && !pc.met.contains(r) && runs()
+                let runs = || predicates_hold(&program.insts[*r].predicates, &env).unwrap_or(false);
+                syncs[*r].meets && !pc.met.contains(r) && runs()
             }));
         }
         let after = pc.met.iter().copied().filter(|r| index(*r) > index(*row)).collect();
@@ -48,12 +48,12 @@ pub(crate) fn standing(
 }
 
 /// What a row meets.
-pub(crate) fn meeting(In(row): In<u32>, mut machine: MachineParam) -> Result<Meeting> {
+pub(crate) fn meeting(In(row): In<RowId>, mut machine: MachineParam) -> Result<Meeting> {
     ask(&mut machine, row, |cx| exec::cores::meeting(cx))
 }
 
 /// What a row brings to its meeting: its inputs before it executes.
-pub(crate) fn contribution(In(row): In<u32>, mut machine: MachineParam) -> Result<Contribution> {
+pub(crate) fn contribution(In(row): In<RowId>, mut machine: MachineParam) -> Result<Contribution> {
     ask(&mut machine, row, |cx| {
         let extent = |cx: &Cx, k: usize, role: &str, n: usize| match cx.location_and_pattern(k)? {
             Some((_, pattern)) => Extent::of(pattern),
@@ -71,7 +71,7 @@ pub(crate) fn contribution(In(row): In<u32>, mut machine: MachineParam) -> Resul
     })
 }
 
-fn ask<R>(machine: &mut MachineParam, row: u32, f: impl FnOnce(&mut Cx) -> Result<R>) -> Result<R> {
+fn ask<R>(machine: &mut MachineParam, row: RowId, f: impl FnOnce(&mut Cx) -> Result<R>) -> Result<R> {
     let answer = machine.with(|m| {
         let (program, stop) = (m.program, m.settings.stop.clone());
         let answer = birsim_kernels::halt::scope(stop, || Cx::new(m, row).and_then(|mut cx| f(&mut cx)));

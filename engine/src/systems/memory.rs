@@ -49,8 +49,8 @@ fn execute_all<const OBSERVED: bool>(m: &mut Machine, calls: &mut Vec<Call>) -> 
 }
 
 /// Executes one row, unless a predicate says no.
-fn execute_one<const OBSERVED: bool>(m: &mut Machine, row: u32, execute: crate::exec::Execute) -> Result<()> {
-    let inst = &m.program.insts[row as usize];
+fn execute_one<const OBSERVED: bool>(m: &mut Machine, row: RowId, execute: crate::exec::Execute) -> Result<()> {
+    let inst = &m.program.insts[row];
     check_engine(m.program, inst)?;
     if !inst.predicates.is_empty() {
         let env = Scalars { registers: m.registers, induction: m.induction, seat: m.settings.seat };
@@ -66,8 +66,8 @@ fn execute_one<const OBSERVED: bool>(m: &mut Machine, row: u32, execute: crate::
 }
 
 /// A row without a kernel: sync-only, control, skip-and-note, or not modelled.
-fn note_unmodelled<const OBSERVED: bool>(m: &mut Machine, row: u32) -> Result<()> {
-    let inst = &m.program.insts[row as usize];
+fn note_unmodelled<const OBSERVED: bool>(m: &mut Machine, row: RowId) -> Result<()> {
+    let inst = &m.program.insts[row];
     check_engine(m.program, inst)?;
     if OBSERVED {
         m.passed(row);

@@ -194,7 +194,7 @@ fn ends(
     issued: usize,
 ) -> bool {
     let blocked = issue.rows.is_empty() && (pc.stuck || !pc.meetings.is_empty());
-    let last = issue.rows.last().is_some_and(|row| syncs[*row as usize].ends_pass);
+    let last = issue.rows.last().is_some_and(|row| syncs[*row].ends_pass);
     let looked_at = findings.fault.is_some() || pc.finished || blocked || last;
     looked_at || issued >= issue.enough || settings.limits.reached(stats, pc).is_some()
 }

@@ -38,7 +38,7 @@ pub(super) fn publish(
 }
 
 /// The stage itself.
-pub(super) fn run(mut acts: Acts, rows: &[u32]) {
+pub(super) fn run(mut acts: Acts, rows: &[RowId]) {
     if let Err(e) = acts.publish(rows) {
         acts.banks.findings.fault.get_or_insert(e);
     }

@@ -68,7 +68,7 @@ pub(super) fn run(all: Select) {
         return;
     }
     issue.forget_raised(semaphores.len());
-    let plan = &program.blocks[pc.block as usize];
+    let plan = &program.blocks[pc.block];
     let pc = &mut *pc;
     let mut poll = Poll {
         program,
@@ -102,7 +102,7 @@ pub(super) fn run(all: Select) {
         }
         return;
     }
-    let segment = &program.segments[(plan.first_segment + pc.segment) as usize];
+    let segment = &program.segments[plan.segment(pc.segment)];
     if let Some(join) = segment.join {
         match poll.blocked(join) {
             None if poll.must_meet(join) => poll.meetings.push(join),
@@ -128,8 +128,8 @@ struct Poll<'a> {
     by_sync: bool,
     induction: &'a [Induction],
     seat: Seat,
-    granted: &'a mut Vec<u32>,
-    meetings: &'a mut Vec<u32>,
+    granted: &'a mut Vec<RowId>,
+    meetings: &'a mut Vec<RowId>,
     issue: &'a mut IssueList,
     cursors: &'a mut [Cursor],
     status: &'a mut [Status],
@@ -144,11 +144,11 @@ impl Poll<'_> {
 
     /// The first unsatisfied wait of a row. Semaphore values include what was issued before in this window.
     #[inline]
-    fn blocked(&self, row: u32) -> Option<u32> {
+    fn blocked(&self, row: RowId) -> Option<WaitId> {
         if !self.by_sync {
             return None;
         }
-        let s = &self.syncs[row as usize];
+        let s = &self.syncs[row];
         for (k, w) in self.program.waits_of(s).iter().enumerate() {
             let satisfied = match (w.kind, w.mode, w.reg) {
                 (SyncKind::Event, ..) => self.events[w.id as usize].0,
@@ -160,7 +160,7 @@ impl Poll<'_> {
                 _ => self.semaphore(w.id) >= w.value,
             };
             if !satisfied {
-                return Some(s.wait + k as u32);
+                return Some(WaitId(s.wait.0 + k as u32));
             }
         }
         None
@@ -175,7 +175,7 @@ impl Poll<'_> {
             return None;
         }
         let row = cursor.next;
-        let s = self.syncs[row as usize];
+        let s = self.syncs[row];
         // A register or event must be looked at when everything issued before has executed.
         if s.slow_wait && self.by_sync && !self.issue.rows.is_empty() {
             return None;
@@ -207,25 +207,25 @@ impl Poll<'_> {
     }
 
     /// The row waits for other cores and was not let through yet.
-    fn must_meet(&self, row: u32) -> bool {
-        if !self.syncs[row as usize].meets || self.granted.contains(&row) {
+    fn must_meet(&self, row: RowId) -> bool {
+        if !self.syncs[row].meets || self.granted.contains(&row) {
             return false;
         }
         let env = Scalars { registers: self.registers, induction: self.induction, seat: self.seat };
         // A predicate that cannot be evaluated is a fault of the execution.
-        predicates_hold(&self.program.insts[row as usize].predicates, &env).unwrap_or(false)
+        predicates_hold(&self.program.insts[row].predicates, &env).unwrap_or(false)
     }
 
     #[inline]
     fn issue_head(&mut self, e: usize) {
         let cursor = &mut self.cursors[e];
         let row = cursor.next;
-        cursor.next += 1;
+        cursor.next.0 += 1;
         self.status[e] = if cursor.next < cursor.end { Status::Ready } else { Status::Finished };
         self.issue.rows.push(row);
         self.issue.next_engine = (e + 1) % QUEUES;
         if self.by_sync {
-            for u in self.program.updates_of(&self.syncs[row as usize]) {
+            for u in self.program.updates_of(&self.syncs[row]) {
                 let by = match u.mode {
                     UpdateMode::SemAddImm => u.value,
                     UpdateMode::SemInc => 1,
@@ -281,10 +281,10 @@ impl Poll<'_> {
     fn rendezvous(&mut self) -> bool {
         let cursors = &*self.cursors;
         let waiting = (0..QUEUES).filter(|e| cursors[*e].next < cursors[*e].end);
-        let head = |e: usize| self.program.insts[cursors[e].next as usize].opcode;
+        let head = |e: usize| self.program.insts[cursors[e].next].opcode;
         let Some(first) = waiting.clone().next() else { return false };
         let op = head(first);
-        let all = self.syncs[cursors[first].next as usize].joins_alone
+        let all = self.syncs[cursors[first].next].joins_alone
             && waiting.clone().all(|e| head(e) == op && self.blocked(self.cursors[e].next).is_none());
         if all {
             for e in 0..QUEUES {

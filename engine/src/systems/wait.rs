@@ -29,10 +29,10 @@ pub(super) fn run(
 ) {
     // Rows with such waits end the window, so only the last one can have any.
     let Some(last) = issue.rows.last().copied() else { return };
-    if !program.blocks[pc.block as usize].by_sync {
+    if !program.blocks[pc.block].by_sync {
         return;
     }
-    let s = syncs[last as usize];
+    let s = syncs[last];
     if !s.slow_wait {
         return;
     }

@@ -1,5 +1,6 @@
 //! Components: the state of the machine that a query can see.
 
+use super::{RowId, WaitId};
 use crate::ir::Engine;
 use bevy_ecs::prelude::Component;
 
@@ -8,7 +9,7 @@ use bevy_ecs::prelude::Component;
 #[derive(Component, Clone, Copy, Debug, Default)]
 pub struct SyncSet {
     /// First wait.
-    pub wait: u32,
+    pub wait: WaitId,
     /// Number of waits.
     pub waits: u16,
     /// Number of updates.
@@ -52,9 +53,26 @@ pub struct EngineId(pub Engine);
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// Next row of the instruction table.
-    pub next: u32,
+    pub next: RowId,
     /// End of the engine's range.
-    pub end: u32,
+    pub end: RowId,
+}
+
+impl Cursor {
+    /// The rows, in order.
+    pub fn rows(self) -> impl Iterator<Item = RowId> + Clone {
+        (self.next.0..self.end.0).map(RowId)
+    }
+
+    /// It has no rows.
+    pub fn is_empty(self) -> bool {
+        self.next >= self.end
+    }
+
+    /// A row is among them.
+    pub fn contains(self, row: RowId) -> bool {
+        (self.next..self.end).contains(&row)
+    }
 }
 
 /// Engine: what it is doing.
@@ -64,7 +82,7 @@ pub enum Status {
     #[default]
     Ready,
     /// Its head waits for the wait with this index.
-    Waiting(u32),
+    Waiting(WaitId),
     /// Its head waits for the other engines at a barrier or exit.
     Joining,
     /// Its head waits for other cores.
@@ -127,14 +145,14 @@ pub struct LocationState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
     /// A row of the program.
-    Row(u32),
+    Row(RowId),
     /// A source line, of a row that the program has dropped.
     Source(super::SourceId),
 }
 
 impl Default for Writer {
     fn default() -> Self {
-        Writer::Row(0)
+        Writer::Row(RowId(0))
     }
 }
 
@@ -142,13 +160,13 @@ impl Writer {
     /// Name of the instruction, or its source line.
     pub fn name(self, program: &super::Program) -> Option<String> {
         match self {
-            Writer::Row(row) => program.insts.get(row as usize).map(|i| program.name_of(i).into_owned()),
+            Writer::Row(row) => program.insts.get(row.at()).map(|i| program.name_of(i).into_owned()),
             Writer::Source(id) => program.sources.text(id),
         }
     }
 
     /// The row, as long as the program has it.
-    pub fn row(self) -> Option<u32> {
+    pub fn row(self) -> Option<RowId> {
         match self {
             Writer::Row(row) => Some(row),
             Writer::Source(_) => None,

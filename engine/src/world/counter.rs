@@ -1,5 +1,6 @@
 //! The program counter of a core: a stack of frames as data.
 
+use super::{AxisId, BlockId, ListId, RowId, SetId};
 use bevy_ecs::prelude::Resource;
 
 /// Where control goes when the current block ends.
@@ -9,7 +10,7 @@ pub enum Next {
     #[default]
     FallThrough,
     /// A named block.
-    Block(u32),
+    Block(BlockId),
     /// Out of the innermost loop (ruling D19).
     Break,
     /// Out of the function (ruling D41).
@@ -24,12 +25,12 @@ pub enum FrameKind {
     /// Blocks of a function, with the bindings to restore.
     Function {
         /// (set, previous binding).
-        restore: Vec<(u32, u32)>,
+        restore: Vec<(SetId, SetId)>,
     },
     /// Body of a counted loop.
     Loop {
         /// Axis.
-        axis: u32,
+        axis: AxisId,
         /// Current induction value.
         value: i64,
         /// Upper bound.
@@ -47,15 +48,15 @@ pub enum FrameKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// Block list.
-    pub list: u32,
+    pub list: ListId,
     /// Position in it.
     pub position: u32,
     /// Kind.
     pub kind: FrameKind,
     /// Row of the owning instruction; unused in the entry frame.
-    pub row: u32,
+    pub row: RowId,
     /// Segment of the owning block to continue with.
-    pub block: u32,
+    pub block: BlockId,
     /// Segment of the owning block that was interrupted.
     pub segment: u32,
 }
@@ -66,7 +67,7 @@ pub struct ProgramCounter {
     /// Frames, innermost last.
     pub frames: Vec<Frame>,
     /// Current block.
-    pub block: u32,
+    pub block: BlockId,
     /// Current segment, counted inside the block.
     pub segment: u32,
     /// Where the block's terminator sends control.
@@ -76,11 +77,11 @@ pub struct ProgramCounter {
     /// Nothing could be issued and the segment is not finished.
     pub stuck: bool,
     /// Rows whose engines wait for other cores.
-    pub meetings: Vec<u32>,
+    pub meetings: Vec<RowId>,
     /// Rows that were let through and have not run yet.
-    pub granted: Vec<u32>,
+    pub granted: Vec<RowId>,
     /// Rows of the current segment that were let through since it began.
-    pub met: Vec<u32>,
+    pub met: Vec<RowId>,
     /// A loop with an empty body makes one trip per tick.
     pub idle_body: bool,
     /// The entry function's blocks ran out or the run was ended.

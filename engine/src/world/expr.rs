@@ -1,6 +1,6 @@
 //! Expressions compiled for evaluation: names are indices, arithmetic is checked.
 
-use super::RegRef;
+use super::{AxisId, RegRef};
 use crate::{Code, Error, Result};
 
 /// A compiled affine expression.
@@ -9,7 +9,7 @@ pub enum Ex {
     /// Constant.
     C(i64),
     /// Induction value of an axis.
-    Axis(u32),
+    Axis(AxisId),
     /// Register value.
     Reg(RegRef),
     /// c + sum coeff * term.
@@ -29,7 +29,7 @@ pub enum Ex {
 /// What an expression may look at.
 pub trait Env {
     /// Induction value of an axis.
-    fn axis(&self, axis: u32) -> Result<i64>;
+    fn axis(&self, axis: AxisId) -> Result<i64>;
     /// Register value, extended to 64 bits by its signedness.
     fn register(&self, reg: RegRef) -> Result<i64>;
     /// Core id.
@@ -116,8 +116,8 @@ mod tests {
 
     struct None;
     impl Env for None {
-        fn axis(&self, axis: u32) -> Result<i64> {
-            Ok(i64::from(axis) * 10)
+        fn axis(&self, axis: AxisId) -> Result<i64> {
+            Ok(i64::from(axis.0) * 10)
         }
         fn register(&self, _: RegRef) -> Result<i64> {
             Ok(7)
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn affine_terms_add_up() {
-        let e = Ex::Lin(Box::new([(Ex::Axis(1), 3), (Ex::Axis(2), -1)]), 5);
+        let e = Ex::Lin(Box::new([(Ex::Axis(AxisId(1)), 3), (Ex::Axis(AxisId(2)), -1)]), 5);
         assert_eq!(e.eval(&None).unwrap(), 15);
         let e = Ex::Lin(Box::new([(Ex::C(i64::MAX), 2)]), 0);
         assert_eq!(e.eval(&None).unwrap_err().code(), Code::S008);

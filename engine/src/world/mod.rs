@@ -5,6 +5,7 @@ pub mod compile;
 pub mod components;
 pub mod counter;
 pub mod expr;
+mod index;
 pub mod limits;
 pub mod meeting;
 pub mod operands;
@@ -25,6 +26,7 @@ mod tables;
 
 pub use components::*;
 pub use counter::*;
+pub use index::*;
 pub use limits::*;
 pub use meeting::*;
 pub use own::*;

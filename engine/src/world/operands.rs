@@ -2,7 +2,7 @@
 
 use super::compile::Context;
 use super::expr::Ex;
-use super::{DynamicSpec, Opnd, RegRef, VectorSpec};
+use super::{DynamicSpec, LocId, Opnd, PatternId, RegRef, SetId, VectorSpec};
 use crate::ir::{ApPair, Expr, ImmValue, IndirectDim, Operand};
 use crate::memory::resolve;
 use crate::{Code, Error, Result};
@@ -56,11 +56,11 @@ impl Context<'_> {
         })
     }
 
-    fn set_of(&self, memref: &str, memsetref: &str) -> Result<(u32, Option<u32>)> {
+    fn set_of(&self, memref: &str, memsetref: &str) -> Result<(SetId, Option<LocId>)> {
         let scope = self.scope();
         if !memref.is_empty() {
             if let Some(l) = scope.locations.get(memref) {
-                return Ok((self.program.locations[*l as usize].set, Some(*l)));
+                return Ok((self.program.locations[*l].set, Some(*l)));
             }
             if let Some(s) = scope.sets.get(memref) {
                 return Ok((*s, None));
@@ -75,11 +75,11 @@ impl Context<'_> {
         })
     }
 
-    fn only_location(&self, set: u32) -> Result<u32> {
-        match self.program.sets[set as usize].locations.as_slice() {
+    fn only_location(&self, set: SetId) -> Result<LocId> {
+        match self.program.sets[set].locations.as_slice() {
             [one] => Ok(*one),
             many => Err(Error::new(Code::J006, "the tensor set does not name one location")
-                .received(format!("{} of {} locations", self.program.sets[set as usize].name, many.len()))
+                .received(format!("{} of {} locations", self.program.sets[set].name, many.len()))
                 .advice("name the location in memref")),
         }
     }
@@ -135,7 +135,7 @@ impl Context<'_> {
                     spec.bytes = (!bytes.is_empty()).then(|| fold(bytes, 0));
                     return Ok(Opnd::Dynamic(Box::new(spec)));
                 }
-                if self.program.sets[set as usize].formal {
+                if self.program.sets[set].formal {
                     return Ok(self.dynamic(set, self.tensor_id(set, loc), Ex::C(a.offset), a.dtype, &a.ap, None));
                 }
                 self.fixed(loc, a.dtype, a.offset, &a.ap)
@@ -154,10 +154,8 @@ impl Context<'_> {
                     });
                     return Ok(self.dynamic_ex(set, block, tile, a.dtype, &a.ap, vector));
                 }
-                if let (Some(b), Some(t), false) =
-                    (block.as_const(), tile.as_const(), self.program.sets[set as usize].formal)
-                {
-                    let list = &self.program.sets[set as usize].locations;
+                if let (Some(b), Some(t), false) = (block.as_const(), tile.as_const(), self.program.sets[set].formal) {
+                    let list = &self.program.sets[set].locations;
                     if let Some(l) = usize::try_from(b).ok().and_then(|b| list.get(b)) {
                         return self.fixed(*l, a.dtype, t, &a.ap);
                     }
@@ -199,21 +197,21 @@ impl Context<'_> {
         }
     }
 
-    fn tensor_id(&self, set: u32, loc: u32) -> u32 {
-        self.program.sets[set as usize].locations.iter().position(|l| *l == loc).unwrap_or(0) as u32
+    fn tensor_id(&self, set: SetId, loc: LocId) -> u32 {
+        self.program.sets[set].locations.iter().position(|l| *l == loc).unwrap_or(0) as u32
     }
 
-    fn fixed(&mut self, loc: u32, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Opnd> {
+    fn fixed(&mut self, loc: LocId, dtype: Dtype, offset: i64, ap: &[ApPair]) -> Result<Opnd> {
         if self.moving {
-            let set = self.program.locations[loc as usize].set;
+            let set = self.program.locations[loc].set;
             return Ok(self.dynamic(set, self.tensor_id(set, loc), Ex::C(offset), dtype, ap, None));
         }
-        let info = &self.layout.placements[loc as usize];
-        let name = &self.program.locations[loc as usize].name;
+        let info = &self.layout.placements[loc];
+        let name = &self.program.locations[loc].name;
         match resolve(info, dtype, offset, ap).map_err(|e| e.at(|p| p.tensor = Some(name.to_string()))) {
             Ok(pattern) => {
                 self.program.patterns.push(pattern);
-                Ok(Opnd::Static { loc, arena: info.arena, pattern: self.program.patterns.len() as u32 - 1 })
+                Ok(Opnd::Static { loc, arena: info.arena, pattern: PatternId::of(self.program.patterns.len() - 1) })
             }
             // Out of bounds is a fault of the instruction, raised only when it executes.
             Err(e) if e.class() == crate::Class::Fault => Ok(Opnd::Faulty(Box::new(e))),
@@ -221,7 +219,7 @@ impl Context<'_> {
         }
     }
 
-    fn spec(&self, set: u32, sub: Ex, offset: Ex, dtype: Dtype, ap: &[ApPair], v: Option<VectorSpec>) -> DynamicSpec {
+    fn spec(&self, set: SetId, sub: Ex, offset: Ex, dtype: Dtype, ap: &[ApPair], v: Option<VectorSpec>) -> DynamicSpec {
         DynamicSpec {
             set,
             sub,
@@ -236,22 +234,21 @@ impl Context<'_> {
         }
     }
 
-    fn dynamic(&self, set: u32, sub: u32, offset: Ex, dtype: Dtype, ap: &[ApPair], v: Option<VectorSpec>) -> Opnd {
+    fn dynamic(&self, set: SetId, sub: u32, offset: Ex, dtype: Dtype, ap: &[ApPair], v: Option<VectorSpec>) -> Opnd {
         Opnd::Dynamic(Box::new(self.spec(set, Ex::C(i64::from(sub)), offset, dtype, ap, v)))
     }
 
-    fn dynamic_ex(&self, set: u32, sub: Ex, offset: Ex, dtype: Dtype, ap: &[ApPair], v: Option<VectorSpec>) -> Opnd {
+    fn dynamic_ex(&self, set: SetId, sub: Ex, offset: Ex, dtype: Dtype, ap: &[ApPair], v: Option<VectorSpec>) -> Opnd {
         Opnd::Dynamic(Box::new(self.spec(set, sub, offset, dtype, ap, v)))
     }
 
     /// Block and tile address of a symbolic pattern (`bir-json.md` 6.2).
-    fn symbolic_address(&self, set: u32, dtype: Dtype, addrs: &[Expr]) -> Result<(Ex, Ex)> {
-        let locations = &self.program.sets[set as usize].locations;
+    fn symbolic_address(&self, set: SetId, dtype: Dtype, addrs: &[Expr]) -> Result<(Ex, Ex)> {
+        let locations = &self.program.sets[set].locations;
         let Some(first) = locations.first() else {
-            return Err(Error::new(Code::J006, "the tensor set has no location")
-                .received(&self.program.sets[set as usize].name));
+            return Err(Error::new(Code::J006, "the tensor set has no location").received(&self.program.sets[set].name));
         };
-        let shape = &self.program.locations[*first as usize].shape;
+        let shape = &self.program.locations[*first].shape;
         let rank = shape.len();
         match addrs {
             [] => return Ok((Ex::C(0), Ex::C(0))),
@@ -270,7 +267,7 @@ impl Context<'_> {
         for (d, addr) in addrs[..d0].iter().enumerate() {
             block.push((self.expr(addr)?, product(d + 1, d0)?));
         }
-        let pitch = self.layout.placements[*first as usize].row_bytes / dtype.size() as u64;
+        let pitch = self.layout.placements[*first].row_bytes / dtype.size() as u64;
         let mut tile = vec![(self.expr(&addrs[d0])?, pitch as i64)];
         for (d, addr) in addrs.iter().enumerate().skip(d0 + 1) {
             tile.push((self.expr(addr)?, product(d + 1, rank)?));

@@ -128,7 +128,7 @@ impl Draft<'_> {
     /// Number of elements of operand `k`, counted over ins, outs, indirection_ins; `None` when it is not a tensor.
     pub fn elements(&self, k: usize) -> Result<Option<u64>> {
         Ok(match self.operand(k) {
-            Some(Opnd::Static { pattern, .. }) => Some(self.program.patterns[*pattern as usize].len() as u64),
+            Some(Opnd::Static { pattern, .. }) => Some(self.program.patterns[*pattern].len() as u64),
             Some(Opnd::Dynamic(spec)) => {
                 Some(spec.ap.iter().fold(1, |n: u64, p| n.saturating_mul(p.num.unsigned_abs())))
             }
@@ -147,7 +147,7 @@ impl Draft<'_> {
     /// Element type of output `k`, which is a tensor.
     pub fn out_dtype(&self, k: usize) -> Result<Dtype> {
         match self.operand(self.n_ins() + k) {
-            Some(Opnd::Static { pattern, .. }) => Ok(self.program.patterns[*pattern as usize].dtype()),
+            Some(Opnd::Static { pattern, .. }) => Ok(self.program.patterns[*pattern].dtype()),
             Some(Opnd::Dynamic(spec)) => Ok(spec.dtype),
             Some(Opnd::Faulty(e)) => Err((**e).clone()),
             _ => Err(missing(self.opcode, "outs", k)),
@@ -171,7 +171,7 @@ impl Draft<'_> {
             Some(Opnd::Faulty(e)) => return Err((**e).clone()),
             _ => return Ok(None),
         };
-        Ok(Some(self.program.locations[location as usize].ty))
+        Ok(Some(self.program.locations[location].ty))
     }
 
     /// Some tensor operand is in PSUM.

@@ -3,7 +3,7 @@
 use super::spawn::ENGINES;
 use super::{PHYSICAL_REGISTERS, Program};
 use crate::ir::{self, MemoryType};
-use crate::memory::{LocationInfo, PlaceRules};
+use crate::memory::{ArenaId, LocationInfo, PlaceRules};
 use crate::target::{PSUM_BANK_BYTES, Sizes, Target};
 use crate::{Code, Error, Result};
 use birsim_kernels::profile::{Profile, PsumAddress};
@@ -79,7 +79,7 @@ impl Layout {
         if self.physical && loc.allocated {
             let on_chip = match loc.ty {
                 MemoryType::Sb => {
-                    Some((0, self.sizes.sbuf_partitions, self.sizes.sbuf_partition_bytes, loc.addr, "SBUF"))
+                    Some((ArenaId(0), self.sizes.sbuf_partitions, self.sizes.sbuf_partition_bytes, loc.addr, "SBUF"))
                 }
                 MemoryType::Psum => {
                     let bank = loc.bank.unsigned_abs();
@@ -95,7 +95,7 @@ impl Layout {
                         bank.checked_mul(PSUM_BANK_BYTES).and_then(|b| b.checked_add(loc.addr))
                     };
                     let bytes = self.sizes.psum_banks * PSUM_BANK_BYTES;
-                    Some((1, self.sizes.psum_partitions, bytes, addr.unwrap_or(u64::MAX), "PSUM"))
+                    Some((ArenaId(1), self.sizes.psum_partitions, bytes, addr.unwrap_or(u64::MAX), "PSUM"))
                 }
                 _ => None,
             };
@@ -126,7 +126,7 @@ impl Layout {
                     return Err(bad("device memory"));
                 }
                 return Ok(LocationInfo {
-                    arena: 2,
+                    arena: ArenaId(2),
                     base: 0,
                     start: loc.addr,
                     row_stride: row_bytes,
@@ -139,7 +139,7 @@ impl Layout {
                 });
             }
         }
-        let arena = self.arenas.len() as u32;
+        let arena = ArenaId::of(self.arenas.len());
         self.arenas.push(rows * row_bytes);
         let bank_offset = if loc.ty == MemoryType::Psum && loc.allocated { loc.addr % PSUM_BANK_BYTES } else { 0 };
         let (ty, dtype) = (loc.ty, set.dtype);

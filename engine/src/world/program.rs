@@ -1,10 +1,11 @@
 //! The compiled program: what entities point into. Immutable while a block runs.
 
-use super::{Draft, Own};
+use super::*;
 use crate::ir::{
     BranchCompare, Engine, MemoryType, Opcode, PredicateOp, Rule, SyncKind, TensorKind, UpdateMode, Value, WaitMode,
     When,
 };
+use crate::memory::ArenaId;
 use crate::world::expr::Ex;
 use crate::world::source::{SourceId, Sources};
 use bevy_ecs::prelude::Resource;
@@ -43,7 +44,7 @@ pub struct CompiledPredicate {
 #[derive(Clone, Debug)]
 pub struct DynamicSpec {
     /// Set, before binding of formal arguments.
-    pub set: u32,
+    pub set: SetId,
     /// Location inside the set, by tensor id.
     pub sub: Ex,
     /// Element offset.
@@ -98,11 +99,11 @@ pub enum Opnd {
     /// Address known at load, bounds proven.
     Static {
         /// Location.
-        loc: u32,
+        loc: LocId,
         /// Its arena.
-        arena: u32,
+        arena: ArenaId,
         /// Index in [`Program::patterns`].
-        pattern: u32,
+        pattern: PatternId,
     },
     /// Address evaluated at issue.
     Dynamic(Box<DynamicSpec>),
@@ -194,11 +195,11 @@ pub struct Inst {
     /// It may read memory that nothing wrote.
     pub reads_uninit: bool,
     /// Own blocks of loops, as an index into [`Program::lists`].
-    pub body: Option<u32>,
+    pub body: Option<ListId>,
     /// Role of a control instruction.
     pub control: Control,
     /// Its block.
-    pub block: u32,
+    pub block: BlockId,
     /// Position in the block, counting instructions in list order.
     pub index: u32,
     /// Where it was written.
@@ -228,7 +229,7 @@ pub enum Control {
     /// Static loop.
     Loop {
         /// Axis.
-        axis: u32,
+        axis: AxisId,
         /// Bounds; constant expressions for Loop, any for DynamicForLoop.
         lb: Ex,
         /// Upper bound.
@@ -241,15 +242,15 @@ pub enum Control {
     /// Post-tested loop over a register.
     DoWhile(Ex),
     /// Jumps to a block.
-    Jump(u32),
+    Jump(BlockId),
     /// Jumps to one of two blocks.
     Branch {
         /// Comparison.
         op: BranchCompare,
         /// Taken.
-        on_true: Option<u32>,
+        on_true: Option<BlockId>,
         /// Not taken.
-        on_false: Option<u32>,
+        on_false: Option<BlockId>,
     },
     /// Ends the innermost loop.
     Break,
@@ -260,25 +261,25 @@ pub enum Control {
     /// Runs a function with these (formal set, actual set) bindings.
     Call {
         /// Callee.
-        function: u32,
+        function: FunctionId,
         /// Bindings.
-        bindings: Box<[(u32, u32)]>,
+        bindings: Box<[(SetId, SetId)]>,
     },
     /// Fires a trigger of a queue.
     Trigger {
         /// Trigger entity index.
-        trigger: u32,
+        trigger: TriggerId,
         /// DMABlocks in firing order: rows of the DMABlock instructions.
-        blocks: Box<[u32]>,
+        blocks: Box<[RowId]>,
     },
     /// A DMABlock: rows of its descriptors.
-    Descriptors(Box<[u32]>),
+    Descriptors(Box<[RowId]>),
     /// SwitchQueueInstance / ResetQueueInstance.
     Rewind {
         /// Semaphores to clear.
         clear: Box<[u32]>,
         /// Triggers to rewind.
-        triggers: Box<[u32]>,
+        triggers: Box<[TriggerId]>,
     },
 }
 
@@ -318,14 +319,14 @@ pub struct Segment {
     /// Row range per engine queue.
     pub ranges: [super::Cursor; QUEUES],
     /// Row of the joining instruction that ends the segment.
-    pub join: Option<u32>,
+    pub join: Option<RowId>,
 }
 
 /// Number of engine queues.
 pub const QUEUES: usize = Engine::QUEUES.len();
 
 /// (value, predecessor block) of one block argument.
-pub type Incoming = Box<[(Opnd, u32)]>;
+pub type Incoming = Box<[(Opnd, BlockId)]>;
 
 /// A compiled basic block.
 #[derive(Clone, Debug)]
@@ -333,9 +334,9 @@ pub struct BlockPlan {
     /// Name.
     pub name: Box<str>,
     /// Function it belongs to.
-    pub function: u32,
+    pub function: FunctionId,
     /// First segment.
-    pub first_segment: u32,
+    pub first_segment: SegmentId,
     /// Number of segments, at least one.
     pub segments: u32,
     /// Runs by queues and semaphores; else in list order.
@@ -350,7 +351,7 @@ pub struct FunctionPlan {
     /// Name.
     pub name: Box<str>,
     /// Its block list.
-    pub list: u32,
+    pub list: ListId,
     /// Matmuls decide by the accumulate marks alone (attribute `auto_psum_accumulate`).
     pub auto_psum: bool,
 }
@@ -361,11 +362,11 @@ pub struct SetInfo {
     /// Name.
     pub name: Box<str>,
     /// Locations in tensor-id order.
-    pub locations: Vec<u32>,
+    pub locations: Vec<LocId>,
     /// Formal argument of its function.
     pub formal: bool,
     /// Function that declares it; 0 is the entry.
-    pub function: u32,
+    pub function: FunctionId,
 }
 
 /// What is said about a location besides its placement.
@@ -374,7 +375,7 @@ pub struct LocationMeta {
     /// Name.
     pub name: Box<str>,
     /// Set.
-    pub set: u32,
+    pub set: SetId,
     /// Role.
     pub kind: TensorKind,
     /// Memory.
@@ -417,7 +418,7 @@ pub struct Program {
     /// Segments.
     pub segments: Vec<Segment>,
     /// Block lists: of functions and of loops.
-    pub lists: Vec<Vec<u32>>,
+    pub lists: Vec<Vec<BlockId>>,
     /// Functions; 0 is the entry.
     pub functions: Vec<FunctionPlan>,
     /// Tensors.
@@ -436,7 +437,24 @@ pub struct Program {
     pub sources: Sources,
 }
 
+impl BlockPlan {
+    /// A segment, counted inside the block.
+    pub fn segment(&self, k: u32) -> SegmentId {
+        SegmentId(self.first_segment.0 + k)
+    }
+
+    /// Its segments, as positions in [`Program::segments`].
+    pub fn all_segments(&self) -> std::ops::Range<usize> {
+        self.first_segment.at()..self.first_segment.at() + self.segments as usize
+    }
+}
+
 impl Program {
+    /// All rows.
+    pub fn rows(&self) -> impl Iterator<Item = RowId> + Clone + use<> {
+        (0..self.insts.len()).map(RowId::of)
+    }
+
     /// Operands of an instruction: `ins`.
     pub fn ins(&self, i: &Inst) -> &[Opnd] {
         let r = i.operands;
@@ -451,7 +469,7 @@ impl Program {
 
     /// Waits of an instruction.
     pub fn waits_of(&self, s: &super::SyncSet) -> &[Wait] {
-        &self.waits[s.wait as usize..][..s.waits as usize]
+        &self.waits[s.wait.at()..][..s.waits as usize]
     }
 
     /// Updates of an instruction.
@@ -476,10 +494,10 @@ impl Program {
     }
 
     /// Completes an error with the place of an instruction.
-    pub fn locate(&self, e: Error, row: u32) -> Error {
-        let Some(i) = self.insts.get(row as usize) else { return e };
+    pub fn locate(&self, e: Error, row: RowId) -> Error {
+        let Some(i) = self.insts.get(row.at()) else { return e };
         let e = if e.code() == Code::S014 { self.name_tables(e, i) } else { e };
-        let block = self.blocks.get(i.block as usize);
+        let block = self.blocks.get(i.block.at());
         e.at(|p| {
             p.opcode = Some(i.opcode.name().to_string());
             if let Origin::Native(id) = i.source {
@@ -493,7 +511,7 @@ impl Program {
             };
             if let Some(b) = block {
                 p.block = Some(b.name.to_string());
-                p.function = self.functions.get(b.function as usize).map(|f| f.name.to_string());
+                p.function = self.functions.get(b.function.at()).map(|f| f.name.to_string());
             }
         })
     }

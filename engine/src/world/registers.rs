@@ -2,7 +2,7 @@
 
 use super::expr::Env;
 use super::spawn::engine_index;
-use super::{Induction, RegRef, RegisterFile};
+use super::{AxisId, Induction, RegRef, RegisterFile};
 use crate::{Code, Error, Result};
 
 /// Register values as expressions and branches see them.
@@ -16,8 +16,8 @@ pub struct Scalars<'a> {
 }
 
 impl Env for Scalars<'_> {
-    fn axis(&self, axis: u32) -> Result<i64> {
-        match self.induction.get(axis as usize) {
+    fn axis(&self, axis: AxisId) -> Result<i64> {
+        match self.induction.get(axis.at()) {
             Some(i) if i.live => Ok(i.value),
             _ => Err(Error::new(Code::B001, "an axis is used outside its loop").received(axis)),
         }

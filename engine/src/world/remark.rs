@@ -1,5 +1,6 @@
 //! Remarks on a run: what is worth saying and ends no run by itself.
 
+use super::RowId;
 use crate::ir::validate::DeviceRule;
 use bevy_ecs::prelude::Resource;
 use birsim_kernels::{Code, Error, Named, Place};
@@ -82,7 +83,7 @@ pub struct Diagnostic {
     /// Text.
     pub message: String,
     /// Row of the instruction it is about, as long as the program has that row.
-    pub row: Option<u32>,
+    pub row: Option<RowId>,
     /// Tensor it is about.
     pub tensor: Option<String>,
     /// Place of the instruction, once its row is gone.
@@ -107,7 +108,7 @@ impl Diagnostic {
 
     /// The same about an instruction.
     #[must_use]
-    pub fn at(self, row: impl Into<Option<u32>>) -> Self {
+    pub fn at(self, row: impl Into<Option<RowId>>) -> Self {
         Diagnostic { row: row.into(), ..self }
     }
 

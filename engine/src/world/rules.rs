@@ -34,7 +34,7 @@ pub fn predicates_hold(predicates: &[CompiledPredicate], env: &impl Env) -> Resu
 /// An engine that may execute: the queue scheduler refuses instructions without one; program order needs none
 /// (`klr.md` 8.2).
 pub fn check_engine(program: &Program, inst: &Inst) -> Result<()> {
-    let queued = program.blocks.get(inst.block as usize).is_some_and(|b| b.by_sync);
+    let queued = program.blocks.get(inst.block.at()).is_some_and(|b| b.by_sync);
     if queued && inst.engine == Engine::Unassigned && !inst.opcode.is(Trait::Terminator) && !owns_updates(inst.opcode) {
         return Err(Error::new(Code::S016, "the instruction has no engine"));
     }

@@ -2,7 +2,7 @@
 
 use super::placement::{Layout, with_live};
 use super::spawn::engine_index;
-use super::{LocationMeta, Program, RegRef, SetInfo};
+use super::{FunctionId, LocId, LocationMeta, Program, RegRef, SetId, SetInfo};
 use crate::ir::{self, AddressSpace, Storage};
 use crate::memory::LocationInfo;
 use crate::{Code, Error, Result};
@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub struct Scope {
     /// Set name to set.
-    pub sets: HashMap<String, u32>,
+    pub sets: HashMap<String, SetId>,
     /// Location name to location.
-    pub locations: HashMap<String, u32>,
+    pub locations: HashMap<String, LocId>,
     /// Register name to register.
     pub registers: HashMap<String, RegRef>,
 }
@@ -26,16 +26,16 @@ pub fn declare(
     layout: &mut Layout,
     scope: &mut Scope,
     storages: &[Storage],
-    (function, formals): (u32, &[String]),
+    (function, formals): (FunctionId, &[String]),
 ) -> Result<()> {
     let mut later = Vec::new();
     for storage in storages {
         match storage {
             Storage::Set(set) => {
-                let id = program.sets.len() as u32;
-                let mut order: Vec<(i64, u32)> = Vec::new();
+                let id = SetId::of(program.sets.len());
+                let mut order: Vec<(i64, LocId)> = Vec::new();
                 for loc in &set.locations {
-                    let index = program.locations.len() as u32;
+                    let index = LocId::of(program.locations.len());
                     let placed = layout.place(set, loc).map_err(|e| {
                         let e = e.at(|p| p.tensor = Some(loc.name.clone()));
                         if e.code() == Code::S018 { with_live(e, program, layout, loc.ty) } else { e }
@@ -108,10 +108,10 @@ pub fn declare(
 }
 
 /// Gives every alias and pointer the memory of what it names, through any number of steps and whatever the order.
-fn join_aliases(program: &mut Program, layout: &mut Layout, scope: &Scope, pairs: &[(u32, String)]) -> Result<()> {
-    let mut named: BTreeMap<u32, u32> = BTreeMap::new();
+fn join_aliases(program: &mut Program, layout: &mut Layout, scope: &Scope, pairs: &[(LocId, String)]) -> Result<()> {
+    let mut named: BTreeMap<LocId, LocId> = BTreeMap::new();
     for (index, target) in pairs {
-        let tensor = program.locations[*index as usize].name.to_string();
+        let tensor = program.locations[*index].name.to_string();
         let refuse = |e: Error| e.at(|p| p.tensor = Some(tensor.clone()));
         let to = *scope.locations.get(target).ok_or_else(|| {
             refuse(Error::new(Code::J006, format!("the alias or pointer target {target} does not exist")))
@@ -121,7 +121,7 @@ fn join_aliases(program: &mut Program, layout: &mut Layout, scope: &Scope, pairs
             continue;
         }
         if from != *index {
-            let first = &program.locations[from as usize].name;
+            let first = &program.locations[from].name;
             return Err(refuse(
                 Error::new(Code::J013, "an alias names two different memories")
                     .received(format!("{first} and {target}")),
@@ -129,11 +129,11 @@ fn join_aliases(program: &mut Program, layout: &mut Layout, scope: &Scope, pairs
         }
         named.insert(from, to);
     }
-    let aliases: Vec<u32> = named.keys().copied().collect();
+    let aliases: Vec<LocId> = named.keys().copied().collect();
     for index in &aliases {
         let to = last(&mut named, *index);
-        let dst = layout.placements[to as usize].clone();
-        let own = &mut layout.placements[*index as usize];
+        let dst = layout.placements[to].clone();
+        let own = &mut layout.placements[*index];
         let fits = match (own.ty.is_dram(), dst.ty.is_dram()) {
             (true, true) => own.bytes() <= dst.bytes(),
             (false, false) => own.ty == dst.ty && own.rows <= dst.rows && own.row_bytes <= dst.row_bytes,
@@ -143,20 +143,20 @@ fn join_aliases(program: &mut Program, layout: &mut Layout, scope: &Scope, pairs
             let shape = |l: &LocationInfo| format!("{} {} x {} bytes", l.ty, l.rows, l.row_bytes);
             return Err(Error::new(Code::J013, "an alias does not fit into the memory it names")
                 .received(format!("{} onto {}", shape(own), shape(&dst)))
-                .at(|p| p.tensor = Some(program.locations[*index as usize].name.to_string())));
+                .at(|p| p.tensor = Some(program.locations[*index].name.to_string())));
         }
         (own.arena, own.start) = (dst.arena, dst.start);
         if !own.ty.is_dram() {
             (own.base, own.row_stride, own.bank_offset) = (dst.base, dst.row_stride, dst.bank_offset);
         }
-        program.locations[*index as usize].aliased = true;
-        program.locations[to as usize].aliased = true;
+        program.locations[*index].aliased = true;
+        program.locations[to].aliased = true;
     }
     Ok(())
 }
 
 /// The end of a chain of names; the steps to it are shortened, so that long chains stay cheap.
-fn last(named: &mut BTreeMap<u32, u32>, from: u32) -> u32 {
+fn last(named: &mut BTreeMap<LocId, LocId>, from: LocId) -> LocId {
     let mut end = from;
     while let Some(next) = named.get(&end) {
         end = *next;

@@ -1,6 +1,7 @@
 //! What one running instruction keeps for its own later steps.
 
-use super::Limits;
+use super::{Limits, LocId};
+use crate::memory::ArenaId;
 use crate::{Code, Error};
 use bevy_ecs::prelude::Resource;
 use birsim_kernels::access::Pattern;
@@ -13,9 +14,9 @@ pub struct Resolved {
     /// Operand, counted over ins, outs, indirection_ins.
     pub operand: usize,
     /// Location.
-    pub loc: u32,
+    pub loc: LocId,
     /// Its arena.
-    pub arena: u32,
+    pub arena: ArenaId,
     /// Pattern.
     pub pattern: Pattern,
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Result;
 use crate::ir::{Engine, MemoryType};
-use crate::memory::{ArenaMem, Shadow, WrittenMarks};
+use crate::memory::{ArenaId, ArenaMem, Shadow, WrittenMarks};
 use crate::world::placement::Layout;
 use bevy_ecs::prelude::*;
 use birsim_kernels::Dtype;
@@ -85,11 +85,11 @@ pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
         let locations: Vec<Entity> = world.spawn_batch(states.collect::<Vec<_>>()).collect();
 
         // In physical mode PSUM is an arena of its own, and a fill by dtype has no meaning.
-        let holds: hashbrown::HashMap<u32, (MemoryType, Dtype)> =
+        let holds: hashbrown::HashMap<ArenaId, (MemoryType, Dtype)> =
             layout.placements[done.locations..].iter().map(|p| (p.arena, (p.ty, p.dtype))).collect();
         let mut arenas = Vec::with_capacity(layout.arenas.len() - done.arenas);
         for (k, bytes) in layout.arenas.iter().enumerate().skip(done.arenas) {
-            let (ty, dtype) = holds.get(&(k as u32)).copied().unwrap_or((MemoryType::Dram, Dtype::Uint8));
+            let (ty, dtype) = holds.get(&ArenaId::of(k)).copied().unwrap_or((MemoryType::Dram, Dtype::Uint8));
             let accum = (ty == MemoryType::Psum).then(|| Shadow::new(*bytes as usize));
             arenas.push((
                 ArenaMem::new(*bytes)?.filled_with(fill.bytes(dtype)),

@@ -1,6 +1,6 @@
 //! Resources: state of a run that belongs to no single entity.
 
-use super::Limits;
+use super::{Limits, RowId, SetId};
 use crate::ir::Opcode;
 use crate::{Code, Error};
 use bevy_ecs::prelude::Resource;
@@ -97,11 +97,11 @@ pub struct DevicePrint {
 
 /// Actual set of every set; the set itself outside calls.
 #[derive(Resource, Default, Debug)]
-pub struct Bindings(pub Vec<u32>);
+pub struct Bindings(pub Vec<SetId>);
 
 /// Rows whose updates became due in this tick because their bodies have ended.
 #[derive(Resource, Default, Debug)]
-pub struct Due(pub Vec<u32>);
+pub struct Due(pub Vec<RowId>);
 
 /// The host generator, made on first use.
 #[derive(Resource, Default)]
@@ -115,12 +115,12 @@ pub struct Prints(pub Vec<DevicePrint>);
 #[derive(Resource, Default, Debug)]
 pub struct Mail {
     /// What instructions that were let through take from their meetings, by row.
-    pub received: Vec<(u32, super::Received)>,
+    pub received: Vec<(RowId, super::Received)>,
 }
 
 impl Mail {
     /// What the instruction of a row takes from its meeting.
-    pub fn take(&mut self, row: u32) -> crate::Result<super::Received> {
+    pub fn take(&mut self, row: RowId) -> crate::Result<super::Received> {
         let at = self.received.iter().position(|(r, _)| *r == row);
         at.map(|k| self.received.swap_remove(k).1)
             .ok_or_else(|| Error::new(Code::B001, "an instruction runs without the meeting it waits for"))
@@ -146,7 +146,7 @@ impl Stats {
 #[derive(Resource, Default)]
 pub struct IssueList {
     /// Rows.
-    pub rows: Vec<u32>,
+    pub rows: Vec<RowId>,
     /// What the rows issued so far will add to each semaphore.
     pub raised: Vec<u32>,
     /// Semaphores that [`IssueList::raised`] is not zero for.

@@ -12,7 +12,7 @@ impl Program {
         let (ins, outs) = (range.ins as usize, range.outs as usize);
         let named = |k: usize| {
             let set = match self.operands.get(range.first as usize + k)? {
-                Opnd::Static { loc, .. } => self.locations.get(*loc as usize)?.set,
+                Opnd::Static { loc, .. } => self.locations.get(loc.at())?.set,
                 Opnd::Dynamic(d) => d.set,
                 _ => return None,
             };

@@ -1,6 +1,7 @@
 //! Who touched which bytes of an arena last.
 
 use super::clock::{Clock, THREADS};
+use crate::world::RowId;
 use std::collections::BTreeMap;
 
 /// Pieces that are kept per arena. Beyond that the record is cleared, which can only hide races.
@@ -11,7 +12,7 @@ const PIECES: usize = 1 << 17;
 pub(super) struct Touch {
     pub(super) thread: usize,
     pub(super) tick: u64,
-    pub(super) row: u32,
+    pub(super) row: RowId,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ struct Piece {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conflict {
     pub(super) thread: usize,
-    pub(super) row: u32,
+    pub(super) row: RowId,
     pub(super) writes: bool,
     pub(super) lo: usize,
     pub(super) hi: usize,

@@ -3,13 +3,14 @@
 use super::clock::{Clock, QUEUE};
 use crate::check::Scene;
 use crate::exec::effects::Effect;
+use crate::world::{LocId, RowId};
 use std::collections::BTreeMap;
 
 /// One access of a core to shared memory.
 #[derive(Clone, Debug)]
 pub struct SharedTouch {
     /// Location.
-    pub location: u32,
+    pub location: LocId,
     /// Runs of its bytes, counted inside the location.
     runs: Vec<(usize, usize)>,
     writes: bool,
@@ -18,12 +19,12 @@ pub struct SharedTouch {
     thread: usize,
     clock: Clock,
     /// Row of the instruction.
-    pub row: u32,
+    pub row: RowId,
 }
 
 impl SharedTouch {
     pub(super) fn of(s: &Scene, e: &Effect, thread: usize, clock: &Clock) -> SharedTouch {
-        let place = &s.m.places[e.location as usize].0;
+        let place = &s.m.places[e.location].0;
         let inside = |at: usize| {
             let at = (at as u64).saturating_sub(place.start);
             let (row, column) = (at / place.row_stride.max(1), at % place.row_stride.max(1));
@@ -52,7 +53,7 @@ struct Noted {
     core: u32,
     thread: usize,
     tick: u64,
-    row: u32,
+    row: RowId,
     exact: bool,
 }
 
@@ -68,7 +69,7 @@ struct Piece {
 /// Two accesses that nothing orders.
 pub struct Found {
     /// Core of the run, row, and whether it writes: of the later access and of the earlier one.
-    pub sides: [(u32, u32, bool); 2],
+    pub sides: [(u32, RowId, bool); 2],
     /// Whether each was made by descriptors of a DMA queue.
     pub queues: [bool; 2],
     /// Bytes of the tensor.

@@ -3,15 +3,15 @@
 use super::{Context, Enclosing};
 use crate::ir::{Axis, BranchCompare, Expr, Instruction, Opcode, Steer, Trait, Value};
 use crate::world::expr::Ex;
-use crate::world::program::*;
 use crate::world::scope::Scope;
+use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::Named;
 use birsim_kernels::profile::LoopWithoutBounds;
 
 impl Context<'_> {
     /// What the instruction does to control flow; compiles its body, if any.
-    pub(super) fn control(&mut self, i: &Instruction) -> Result<(Control, Option<u32>)> {
+    pub(super) fn control(&mut self, i: &Instruction) -> Result<(Control, Option<ListId>)> {
         let text = |key: &str| match i.field(key) {
             Some(Value::Str(s)) => Some(s),
             _ => None,
@@ -107,7 +107,7 @@ impl Context<'_> {
     }
 
     fn loop_control(&mut self, steer: Steer, axis: Option<&Axis>) -> Result<Control> {
-        let id = self.program.axes.len() as u32;
+        let id = AxisId::of(self.program.axes.len());
         self.program.axes.push(axis.map_or("", |a| a.name.as_str()).into());
         let once = self.layout.profile.loop_without_bounds == LoopWithoutBounds::Once;
         let Some(a) = axis else {
@@ -135,7 +135,7 @@ impl Context<'_> {
         _: &Instruction,
         target: &str,
         arguments: Option<Value>,
-    ) -> Result<(Control, Option<u32>)> {
+    ) -> Result<(Control, Option<ListId>)> {
         let function = *self.compiler.functions.get(target).ok_or_else(|| {
             Error::new(Code::J006, format!("there is no function named {target}")).received(target).operand("target")
         })?;
@@ -145,14 +145,14 @@ impl Context<'_> {
         };
         let set = |scope: &Scope, name: &str, what: &str| {
             let direct = scope.sets.get(name).copied();
-            let by_loc = || scope.locations.get(name).map(|l| self.program.locations[*l as usize].set);
+            let by_loc = || scope.locations.get(name).map(|l| self.program.locations[*l].set);
             direct.or_else(by_loc).ok_or_else(|| {
                 Error::new(Code::J006, format!("there is no {what} tensor set named {name}"))
                     .received(name)
                     .operand("arguments")
             })
         };
-        let callee = &self.compiler.scopes[function as usize];
+        let callee = &self.compiler.scopes[function];
         let mut bindings = Vec::new();
         for (formal, actual) in &pairs {
             let f = set(callee, formal, "formal")?;
@@ -162,7 +162,7 @@ impl Context<'_> {
         let mut free: Vec<&str> = callee
             .sets
             .iter()
-            .filter(|(_, s)| self.program.sets[**s as usize].formal && bindings.iter().all(|(f, _)| f != *s))
+            .filter(|(_, s)| self.program.sets[**s].formal && bindings.iter().all(|(f, _)| f != *s))
             .map(|(name, _)| name.as_str())
             .collect();
         if !free.is_empty() {
@@ -189,13 +189,9 @@ impl Context<'_> {
                 let f = *self.compiler.functions.get(callee).ok_or_else(|| {
                     Error::new(Code::J006, format!("there is no function named {callee}")).received(callee)
                 })?;
-                let scope = &self.compiler.scopes[f as usize];
-                let mut formals: Vec<(u32, &String)> = scope
-                    .sets
-                    .iter()
-                    .filter(|(_, s)| self.program.sets[**s as usize].formal)
-                    .map(|(n, s)| (*s, n))
-                    .collect();
+                let scope = &self.compiler.scopes[f];
+                let mut formals: Vec<(SetId, &String)> =
+                    scope.sets.iter().filter(|(_, s)| self.program.sets[**s].formal).map(|(n, s)| (*s, n)).collect();
                 formals.sort();
                 let done = out.len();
                 out.extend(formals.iter().skip(done).map(|(_, n)| (*n).clone()).zip(names));
@@ -219,7 +215,7 @@ impl Context<'_> {
             Some(Value::Json(serde_json::Value::String(n))) => vec![n],
             _ => Vec::new(),
         };
-        let mut triggers: Vec<u32> = Vec::new();
+        let mut triggers: Vec<TriggerId> = Vec::new();
         for n in names {
             let key = (queue.clone(), n);
             triggers.extend(self.compiler.dma_blocks.get(&key).and_then(|p| self.compiler.owner.get(p)));
@@ -253,7 +249,7 @@ impl Context<'_> {
     }
 
     /// Compiles a DMABlock of a queue with its descriptors; returns its row.
-    pub(super) fn dma_block(&mut self, i: &Instruction) -> Result<u32> {
+    pub(super) fn dma_block(&mut self, i: &Instruction) -> Result<RowId> {
         let mut descriptors = Vec::new();
         for d in i.blocks.iter().flat_map(|b| &b.instructions) {
             if !d.opcode.is(Trait::Descriptor) {
@@ -261,12 +257,12 @@ impl Context<'_> {
                     .received(d.opcode)
                     .at(|p| p.instruction = Some(d.name.clone())));
             }
-            descriptors.push(self.instruction(u32::MAX, descriptors.len() as u32, d)?);
+            descriptors.push(self.instruction(BlockId::NONE, descriptors.len() as u32, d)?);
         }
         let mut plain = Instruction::new(i.name.clone(), Opcode::NoOp, i.engine);
         plain.sync = i.sync.clone();
-        let row = self.instruction(u32::MAX, 0, &plain)?;
-        let inst = &mut self.program.insts[row as usize];
+        let row = self.instruction(BlockId::NONE, 0, &plain)?;
+        let inst = &mut self.program.insts[row];
         inst.opcode = Opcode::DMABlock;
         inst.control = Control::Descriptors(descriptors.into());
         Ok(row)

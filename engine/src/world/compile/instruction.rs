@@ -5,12 +5,12 @@ use crate::ir::traits::met;
 use crate::ir::{Engine, FieldType, Instruction, Role, Rule, Trait, Value};
 use crate::memory::overlap::Overlaps;
 use crate::world::expr::Ex;
-use crate::world::{CompiledPredicate, Draft, FieldValue, Forms, Inst, OperandRange, Opnd, Origin, Own, Program};
+use crate::world::*;
 use crate::{Code, Error, Result};
 
 impl Context<'_> {
     /// Compiles one instruction and everything inside it; returns its row.
-    pub(super) fn instruction(&mut self, block: u32, index: u32, i: &Instruction) -> Result<u32> {
+    pub(super) fn instruction(&mut self, block: BlockId, index: u32, i: &Instruction) -> Result<RowId> {
         self.instruction_inner(block, index, i).map_err(|e| {
             e.at(|p| {
                 p.instruction = Some(i.name.clone());
@@ -19,7 +19,7 @@ impl Context<'_> {
         })
     }
 
-    fn instruction_inner(&mut self, block: u32, index: u32, i: &Instruction) -> Result<u32> {
+    fn instruction_inner(&mut self, block: BlockId, index: u32, i: &Instruction) -> Result<RowId> {
         let (control, body) = self.control(i)?;
         let fields = self.fields(i)?;
         let mut predicates = Vec::new();
@@ -65,7 +65,7 @@ impl Context<'_> {
             Engine::Unassigned if !self.by_sync => i.opcode.row().engines.first().copied().unwrap_or(i.engine),
             e => e,
         };
-        let auto_accumulate = self.program.functions.get(self.function as usize).is_some_and(|f| f.auto_psum);
+        let auto_accumulate = self.program.functions.get(self.function.at()).is_some_and(|f| f.auto_psum);
         let draft = Draft {
             opcode: i.opcode,
             engine,
@@ -106,7 +106,7 @@ impl Context<'_> {
         (inst.overlaps, inst.all_static) = overlaps(self.program, &inst);
         self.program.syncs.push(sync);
         self.program.insts.push(inst);
-        Ok(self.program.insts.len() as u32 - 1)
+        Ok(RowId::of(self.program.insts.len() - 1))
     }
 
     /// A register output, or the fault it raises: the body of a loop does not write its induction variable (S012).
@@ -182,7 +182,7 @@ pub(crate) fn overlaps(p: &Program, inst: &Inst) -> (Overlaps, bool) {
         for (o, (oa, op)) in operands[outputs.clone()].iter().enumerate().filter_map(|(o, out)| Some((o, place(out)?)))
         {
             if oa == arena {
-                found.note(k, o, &p.patterns[sp as usize], &p.patterns[op as usize]);
+                found.note(k, o, &p.patterns[sp], &p.patterns[op]);
             }
         }
     }

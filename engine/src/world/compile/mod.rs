@@ -11,12 +11,11 @@ mod sync;
 pub(crate) use instruction::overlaps;
 use parallel::expand_parallel;
 
-use super::Prepare;
 use super::expr::Ex;
 use super::placement::Layout;
-use super::program::*;
 use super::scope::{Scope, declare};
 use super::spawn::engine_index;
+use super::*;
 use crate::ir::{Block, Engine, Function, Instruction, Module, Steer, Trait, Value};
 use crate::{Code, Error, Result};
 use hashbrown::HashMap;
@@ -40,16 +39,16 @@ pub struct Compiler {
     /// Names per function.
     pub scopes: Vec<Scope>,
     order: Order,
-    functions: HashMap<String, u32>,
+    functions: HashMap<String, FunctionId>,
     /// Block name to block, per function, for pieces appended later.
-    entry_blocks: HashMap<String, u32>,
+    entry_blocks: HashMap<String, BlockId>,
     /// (queue, DMABlock name) to row.
-    dma_blocks: HashMap<(String, String), u32>,
-    triggers: HashMap<String, u32>,
+    dma_blocks: HashMap<(String, String), RowId>,
+    triggers: HashMap<String, TriggerId>,
     queues: HashMap<String, u32>,
     queue_semaphores: Vec<Vec<u32>>,
     /// Trigger that owns a DMABlock, by row.
-    owner: HashMap<u32, u32>,
+    owner: HashMap<RowId, TriggerId>,
     partition_dims: Vec<u32>,
     entry_by_sync: bool,
     prepare: Prepare,
@@ -62,11 +61,11 @@ pub struct Context<'a> {
     /// Memory layout.
     pub layout: &'a Layout,
     compiler: Shared<'a>,
-    function: u32,
+    function: FunctionId,
     by_sync: bool,
     axes: Vec<Enclosing>,
     /// Blocks in scope, innermost list last.
-    blocks: Vec<HashMap<String, u32>>,
+    blocks: Vec<HashMap<String, BlockId>>,
     depth: u32,
     /// The operand being compiled gets a run-time offset, so nothing about its address is known yet.
     pub moving: bool,
@@ -75,7 +74,7 @@ pub struct Context<'a> {
 /// A loop around the place that is being compiled.
 struct Enclosing {
     name: String,
-    axis: u32,
+    axis: AxisId,
     /// Lower bound, for instructions that ask for the first iteration.
     lb: Ex,
     /// Registers that hold the induction value.
@@ -86,12 +85,12 @@ struct Enclosing {
 struct Shared<'a> {
     prepare: Prepare,
     scopes: &'a [Scope],
-    functions: &'a HashMap<String, u32>,
-    dma_blocks: &'a HashMap<(String, String), u32>,
-    triggers: &'a HashMap<String, u32>,
+    functions: &'a HashMap<String, FunctionId>,
+    dma_blocks: &'a HashMap<(String, String), RowId>,
+    triggers: &'a HashMap<String, TriggerId>,
     queues: &'a HashMap<String, u32>,
     queue_semaphores: &'a [Vec<u32>],
-    owner: &'a HashMap<u32, u32>,
+    owner: &'a HashMap<RowId, TriggerId>,
     partition_dims: &'a [u32],
 }
 
@@ -121,7 +120,7 @@ impl Compiler {
         let rest = module.functions.iter().filter(|f| !std::ptr::eq(*f, entry));
         let functions: Vec<&Function> = std::iter::once(entry).chain(rest).chain(&module.nki_functions).collect();
         for f in &functions {
-            let id = program.functions.len() as u32;
+            let id = FunctionId::of(program.functions.len());
             let in_function = |e: Error| e.at(|p| p.function = Some(f.name.clone()));
             let mut scope = Scope::default();
             declare(&mut program, &mut this.layout, &mut scope, &f.allocations, (id, &f.arguments))
@@ -130,7 +129,7 @@ impl Compiler {
             this.scopes.push(scope);
             program.functions.push(FunctionPlan {
                 name: f.name.as_str().into(),
-                list: 0,
+                list: ListId::default(),
                 auto_psum: f.attributes.get("auto_psum_accumulate").is_some_and(|v| match v {
                     serde_json::Value::Bool(b) => *b,
                     serde_json::Value::Number(n) => n.as_f64() != Some(0.0),
@@ -150,7 +149,7 @@ impl Compiler {
             if id == 0 {
                 this.entry_by_sync = by_sync;
             }
-            let mut cx = this.context(&mut program, id as u32, by_sync);
+            let mut cx = this.context(&mut program, FunctionId::of(id), by_sync);
             let (list, names) = cx.block_list(&f.blocks).map_err(|e| e.at(|p| p.function = Some(f.name.clone())))?;
             program.functions[id].list = list;
             if id == 0 {
@@ -161,16 +160,16 @@ impl Compiler {
     }
 
     /// Dimensions of a set's shape that count blocks, before the partition dimension.
-    pub fn block_dims(&self, set: u32) -> usize {
-        self.partition_dims.get(set as usize).map_or(0, |d| *d as usize)
+    pub fn block_dims(&self, set: SetId) -> usize {
+        self.partition_dims.get(set.at()).map_or(0, |d| *d as usize)
     }
 
     /// Compiles one more block of the entry function, with the storage it declares.
     pub fn append(&mut self, program: &mut Program, storages: &[crate::ir::Storage], block: &Block) -> Result<()> {
-        declare(program, &mut self.layout, &mut self.scopes[0], storages, (0, &[]))?;
+        declare(program, &mut self.layout, &mut self.scopes[0], storages, (FunctionId::ENTRY, &[]))?;
         self.remember_dims(storages);
         let by_sync = match self.order {
-            Order::Auto if program.lists[program.functions[0].list as usize].is_empty() => {
+            Order::Auto if program.lists[program.functions[0].list].is_empty() => {
                 self.entry_by_sync = self.by_sync(std::slice::from_ref(block));
                 self.entry_by_sync
             }
@@ -178,15 +177,15 @@ impl Compiler {
             other => other == Order::Sync,
         };
         let outer = std::mem::take(&mut self.entry_blocks);
-        let mut cx = self.context(program, 0, by_sync);
+        let mut cx = self.context(program, FunctionId::ENTRY, by_sync);
         cx.blocks.push(outer);
         let compiled = cx.block_list(std::slice::from_ref(block));
         // The names go back whatever came of the block.
         let outer = cx.blocks.drain(..).next();
         self.entry_blocks = outer.unwrap_or_default();
         let (list, names) = compiled?;
-        let new = std::mem::take(&mut program.lists[list as usize]);
-        let main = program.functions[0].list as usize;
+        let new = std::mem::take(&mut program.lists[list]);
+        let main = program.functions[0].list;
         program.lists[main].extend(new);
         self.entry_blocks.extend(names);
         Ok(())
@@ -213,7 +212,7 @@ impl Compiler {
         }
     }
 
-    fn context<'a>(&'a self, program: &'a mut Program, function: u32, by_sync: bool) -> Context<'a> {
+    fn context<'a>(&'a self, program: &'a mut Program, function: FunctionId, by_sync: bool) -> Context<'a> {
         Context {
             program,
             layout: &self.layout,
@@ -249,7 +248,7 @@ impl Compiler {
         let mut names = Vec::new();
         functions.iter().for_each(|f| walk(&f.blocks, &mut names));
         for n in names {
-            let next = program.triggers.len() as u32;
+            let next = TriggerId::of(program.triggers.len());
             if let hashbrown::hash_map::Entry::Vacant(v) = self.triggers.entry(n) {
                 program.triggers.push(v.key().as_str().into());
                 v.insert(next);
@@ -265,7 +264,7 @@ impl Compiler {
             self.queues.insert(q.name.clone(), id);
             self.queue_semaphores.push(q.use_special_sema.iter().chain(&q.semaphores).copied().collect());
             let mut found = Vec::new();
-            let mut cx = self.context(program, 0, false);
+            let mut cx = self.context(program, FunctionId::ENTRY, false);
             for i in q.blocks.iter().flat_map(|b| &b.instructions) {
                 if !i.opcode.steers(Steer::QueueBlock) {
                     return Err(in_queue(
@@ -295,16 +294,16 @@ impl Compiler {
 impl Context<'_> {
     /// Names of the function being compiled.
     pub fn scope(&self) -> &Scope {
-        &self.compiler.scopes[self.function as usize]
+        &self.compiler.scopes[self.function]
     }
 
     /// Declared partition dimension of a set.
-    pub fn partition_dim(&self, set: u32) -> usize {
-        self.compiler.partition_dims.get(set as usize).map_or(0, |d| *d as usize)
+    pub fn partition_dim(&self, set: SetId) -> usize {
+        self.compiler.partition_dims.get(set.at()).map_or(0, |d| *d as usize)
     }
 
     /// An axis by name, innermost first.
-    pub fn axis(&self, name: &str) -> Result<u32> {
+    pub fn axis(&self, name: &str) -> Result<AxisId> {
         self.axes
             .iter()
             .rev()
@@ -313,14 +312,14 @@ impl Context<'_> {
             .ok_or_else(|| Error::new(Code::J006, format!("no enclosing loop has an axis named {name}")).received(name))
     }
 
-    fn block_named(&self, name: &str) -> Result<u32> {
+    fn block_named(&self, name: &str) -> Result<BlockId> {
         self.blocks.iter().rev().find_map(|names| names.get(name)).copied().ok_or_else(|| {
             Error::new(Code::J006, format!("there is no block named {name} in this function")).received(name)
         })
     }
 
     /// Compiles a list of blocks; returns its index and the names it declares.
-    fn block_list(&mut self, blocks: &[Block]) -> Result<(u32, HashMap<String, u32>)> {
+    fn block_list(&mut self, blocks: &[Block]) -> Result<(ListId, HashMap<String, BlockId>)> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
             return Err(Error::new(Code::J014, "loops nest more than 64 deep"));
@@ -328,13 +327,13 @@ impl Context<'_> {
         let mut names = HashMap::new();
         let mut ids = Vec::with_capacity(blocks.len());
         for b in blocks {
-            let id = self.program.blocks.len() as u32;
+            let id = BlockId::of(self.program.blocks.len());
             ids.push(id);
             names.entry(b.name.clone()).or_insert(id);
             self.program.blocks.push(BlockPlan {
                 name: b.name.as_str().into(),
                 function: self.function,
-                first_segment: 0,
+                first_segment: SegmentId::default(),
                 segments: 0,
                 by_sync: self.by_sync,
                 arguments: Box::default(),
@@ -347,10 +346,10 @@ impl Context<'_> {
         let names = self.blocks.pop().unwrap_or_default();
         self.depth -= 1;
         self.program.lists.push(ids);
-        Ok((self.program.lists.len() as u32 - 1, names))
+        Ok((ListId::of(self.program.lists.len() - 1), names))
     }
 
-    fn block(&mut self, id: u32, block: &Block) -> Result<()> {
+    fn block(&mut self, id: BlockId, block: &Block) -> Result<()> {
         let mut arguments = Vec::new();
         for a in &block.arguments {
             let reg = self.register(&a.name)?;
@@ -376,22 +375,22 @@ impl Context<'_> {
         if segments.is_empty() || queues.iter().any(|q| !q.is_empty()) {
             segments.push(self.segment(id, &mut queues)?);
         }
-        let plan = &mut self.program.blocks[id as usize];
-        plan.first_segment = self.program.segments.len() as u32;
+        let plan = &mut self.program.blocks[id];
+        plan.first_segment = SegmentId::of(self.program.segments.len());
         plan.segments = segments.len() as u32;
         plan.arguments = arguments.into();
         self.program.segments.extend(segments);
         Ok(())
     }
 
-    fn segment(&mut self, block: u32, queues: &mut [Vec<(u32, &Instruction)>; QUEUES]) -> Result<Segment> {
+    fn segment(&mut self, block: BlockId, queues: &mut [Vec<(u32, &Instruction)>; QUEUES]) -> Result<Segment> {
         let mut segment = Segment::default();
         for (range, queue) in segment.ranges.iter_mut().zip(queues) {
-            range.next = self.program.insts.len() as u32;
+            range.next = RowId::of(self.program.insts.len());
             for (index, i) in queue.drain(..) {
                 self.instruction(block, index, i)?;
             }
-            range.end = self.program.insts.len() as u32;
+            range.end = RowId::of(self.program.insts.len());
         }
         Ok(segment)
     }

@@ -3,13 +3,13 @@
 use super::Context;
 use super::instruction::count;
 use crate::ir::{Instruction, Opcode, SyncKind, Trait, UpdateMode, WaitMode};
-use crate::world::{SyncSet, Update, Wait};
+use crate::world::{SyncSet, Update, Wait, WaitId};
 use crate::{Code, Error, Result};
 
 impl Context<'_> {
     pub(super) fn sync(&mut self, i: &Instruction) -> Result<SyncSet> {
         let mut set = SyncSet {
-            wait: self.program.waits.len() as u32,
+            wait: WaitId::of(self.program.waits.len()),
             update: self.program.updates.len() as u32,
             waits: count(i.sync.on_wait.len())?,
             updates: count(i.sync.on_update.len())?,
