@@ -136,3 +136,21 @@ def test_the_wheel_birsim_nki_owns_the_names(tmp_path):
         PYTHONPATH=str(tmp_path),
     )
     assert code == 0, text
+
+
+def test_a_kernel_is_traced_by_the_names_of_the_compiler():
+    from birsim.nki import language as nl
+    from birsim.nki.compiler.frontend import NKIFrontend, ParserFrontend
+
+    def kernel(x, say):
+        assert nl.tile_size.total_available_sbuf_size == 212_984 and nl.num_programs() == 2, say
+        return x
+
+    import numpy as np
+
+    front = ParserFrontend()
+    assert isinstance(front, NKIFrontend)
+    result = front.compile(kernel, inputs={"x": np.zeros((2, 3), np.float32), "say": ""}, target="trn2", lnc=2, artifacts_dir="unused")
+    assert '"x"' in result.module.to_json()
+    with pytest.raises(AssertionError, match="^one core"):
+        front.compile(kernel, inputs={"x": np.zeros((2, 3), np.float32), "say": "one core"}, target="trn2", lnc=1)

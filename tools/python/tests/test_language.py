@@ -72,3 +72,13 @@ def test_creation_fills():
 
     for got, want in zip(nki.simulate(kernel)(), (1.0, 2.5, 0.0)):
         np.testing.assert_array_equal(got, np.full((4, 8), want, np.float32))
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16", "float32"])
+def test_results_of_every_float_type_lie_on_chip(name):
+    def kernel(x):
+        results = [nl.sum(nl.load(x), axis=1), nl.exp(nl.load(x)), nl.mean(nl.load(x), axis=[1], keepdims=True)]
+        assert [(r.buffer, r.dtype) for r in results] == [(nl.sbuf, x.dtype)] * 3
+        return x
+
+    nki.simulate(kernel)(np.ones((4, 8), getattr(nl, name).numpy))

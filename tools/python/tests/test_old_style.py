@@ -375,6 +375,29 @@ def test_device_tools_run_the_kernel():
     assert (a == b).all()
 
 
+@pytest.mark.parametrize("dtype", [nl.float32, nl.bfloat16])
+def test_assignment_of_a_masked_result_keeps_the_rest(dtype):
+    """Whether the result is written in place or, for another type, copied."""
+
+    @nki.jit
+    def kernel(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        t, s = nl.load(x), nl.load(x)
+        p, f = nl.arange(8)[:, None], nl.arange(8)[None, :]
+        t[...] = nl.add(s, 100.0, dtype=dtype, mask=(f < 3))
+        t[...] = nl.multiply(s, 7.0, dtype=dtype, mask=False)
+        t[:, 5:6] = nl.max(s, axis=1, dtype=dtype, mask=False)
+        t[...] = nisa.affine_select(pred=(p >= 6 + f * 0), on_true_tile=s, on_false_value=-1.0, dtype=dtype, mask=(f > 6))
+        nl.store(out, t)
+        return out
+
+    x = np.arange(64, dtype=np.float32).reshape(8, 8)
+    want = x.copy()
+    want[:, :3] += 100
+    want[:, 7] = np.where(np.arange(8) >= 6, x[:, 7], -1)
+    np.testing.assert_array_equal(kernel(x), want)
+
+
 def test_mistakes_are_explained():
     def wrong(body):
         with pytest.raises((TypeError, ValueError)) as e:

@@ -241,8 +241,11 @@ impl<'py> Call<'_, 'py> {
     fn real(&self, v: &Bound<'py, PyAny>) -> PyResult<f64> {
         match v.extract::<f64>() {
             Ok(x) => Ok(x),
-            // An array of one element.
-            Err(_) => v.call_method0("item")?.extract(),
+            Err(e) => match v.call_method0("item") {
+                // An array of one element.
+                Ok(item) => item.extract(),
+                Err(_) => Err(e),
+            },
         }
     }
 
@@ -294,6 +297,24 @@ impl<'py> Call<'_, 'py> {
             });
         }
         Ok(Value::Int(self.int(k, 0)?))
+    }
+
+    /// A register that the instruction writes: from now on only the machine knows its value.
+    pub fn register(&self, k: usize) -> PyResult<Bound<'py, VirtualRegister>> {
+        let Some(Ok(r)) = self.args[k].as_ref().map(|v| v.cast::<VirtualRegister>()) else {
+            return Err(self.wrong(k, "a register of nki.isa.register_alloc"));
+        };
+        r.get().writable()?;
+        r.get().holds(None);
+        Ok(r.clone())
+    }
+
+    /// A number or a register as the operand of a register instruction.
+    pub fn word(&self, k: usize) -> PyResult<Opnd> {
+        match self.args[k].as_ref().map(|v| v.cast::<VirtualRegister>()) {
+            Some(Ok(r)) => Ok(Opnd::Reg(r.get().id())),
+            _ => Ok(Opnd::Int(self.int(k, 0)?, Dtype::Int32)),
+        }
     }
 
     /// True or false.

@@ -8,9 +8,11 @@ mod matmul;
 mod movement;
 mod random;
 mod reduce;
+mod register;
 mod search;
 mod select;
 mod token;
+mod topk;
 
 pub use token::{Token, token};
 
@@ -74,6 +76,8 @@ pub enum Kind {
     Alu,
     /// An activation function.
     Func,
+    /// A register that is written.
+    Register,
     /// True or false.
     Flag,
     /// An integer.
@@ -146,7 +150,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("imm", "src"),
 ];
 
-fn families() -> [&'static [Row]; 10] {
+fn families() -> [&'static [Row]; 12] {
     [
         movement::ROWS,
         elementwise::ROWS,
@@ -156,6 +160,8 @@ fn families() -> [&'static [Row]; 10] {
         search::ROWS,
         matmul::ROWS,
         random::ROWS,
+        topk::ROWS,
+        register::ROWS,
         exchange::ROWS,
         exchange::COLLECTIVES,
     ]
@@ -258,6 +264,7 @@ fn kind_text(k: Kind) -> String {
         Kind::Out(_) | Kind::Src(_) => "NkiTensor".into(),
         Kind::Scalar(_) | Kind::Value(_) => "NkiTensor | VirtualRegister | float".into(),
         Kind::Alu | Kind::Func => "Callable[..., Any] | str".into(),
+        Kind::Register => "VirtualRegister".into(),
         Kind::Flag => "bool".into(),
         Kind::Int => "VirtualRegister | int".into(),
         Kind::Number => "float".into(),

@@ -153,6 +153,9 @@ def _to_torch(values: Any) -> Any:
     for torch_name, (bits, ours) in _TORCH_BITS.items():
         if ours == name and hasattr(torch, torch_name.split(".")[1]):
             return torch.from_numpy(np.ascontiguousarray(values).view(bits)).view(getattr(torch, torch_name.split(".")[1]))
+    if values.dtype.kind == "u" and not hasattr(torch, name):
+        # Before 2.3 torch has no unsigned integers of more than 8 bits: the same bits, signed.
+        values = values.view(f"int{8 * values.itemsize}")
     return torch.from_numpy(np.ascontiguousarray(values))
 
 

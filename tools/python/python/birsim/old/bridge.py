@@ -23,7 +23,8 @@ def _view(t: Any) -> Any:
 
 def call(name: str, *args: Any, **kwargs: Any) -> Any:
     """Calls a function and gives its result as a tensor of the machine."""
-    with state.launched(state.State()):
+    # A launch decides about precision for all of its tensors, these results included.
+    with state.launched(state.State(precise=True)):
         result = getattr(language, name)(*(_wrap(a) for a in args), **{k: _wrap(v) for k, v in kwargs.items()})
         flush()
         return _unwrap(result)

@@ -120,7 +120,7 @@ def elementwise(dtype: Any, mask: Any, tiles: Sequence[Tile], run: Callable[...,
         for box in parts:
             run(dst.normal().narrowed(box).out(), *(t.narrowed(box).nki() for t in ins))
 
-    return Tile.pending(shape, dtype, nl.sbuf if buffer is None else buffer, go)
+    return Tile.pending(shape, dtype, nl.sbuf if buffer is None else buffer, go, mask)
 
 
 def fill(dst: Tile, value: Any) -> None:
@@ -160,13 +160,23 @@ def assign(dst: Tile, value: Any) -> None:
         fill(dst, value)
         return
     st = state.current()
+    where = value.where if value is st.pending else None
     if value is st.pending and sys.getrefcount(value) <= _assigned_refs:
         fits = dst.on_chip and (value.buffer == nl.psum) == (dst.buffer == nl.psum) and value.dtype == dst.dtype
         if fits and dst.normal().shape == value.shape:
             value._settle(dst)
             return
     value.root  # runs the call before anything else
-    copy(dst, value)
+    parts = list(boxes(where, value.shape))
+    if parts == [tuple((0, n) for n in value.shape)]:
+        copy(dst, value)
+        return
+    # What the call did not write stays as it is.
+    from .language.memory import regroup
+
+    dst = regroup(dst.normal(), value.shape)
+    for box in parts:
+        copy(dst.narrowed(box), value.narrowed(box))
 
 
 def update(dst: Tile, name: str, other: Any) -> None:

@@ -16,8 +16,10 @@ __all__ = ["State", "current", "eager", "launched"]
 class State:
     """The state of one launch."""
 
-    def __init__(self, grid: tuple[int, ...] = ()) -> None:
+    def __init__(self, grid: tuple[int, ...] = (), precise: bool | None = None) -> None:
         self.grid = grid
+        # 16-bit floats on chip are rounded to 16 bits. The simulator of 0.1 kept them in float32, and its kernels' tests rely on it.
+        self.precise = os.environ.get("NKI_PRECISE_FP", "") not in ("", "0") if precise is None else precise
         self.point: tuple[int, ...] = (0,) * len(grid)
         self.pending: Any = None
         self.loops: list[Any] = []
@@ -80,11 +82,6 @@ def launched(state: State | None) -> Iterator[State | None]:
 def running() -> bool:
     """A kernel runs in this thread."""
     return getattr(_local, "state", None) is not None
-
-
-def precise() -> bool:
-    """16-bit floats on chip are rounded to 16 bits. The simulator of 0.1 kept them in float32, and its kernels' tests rely on it."""
-    return os.environ.get("NKI_PRECISE_FP", "") not in ("", "0")
 
 
 def eager() -> bool:

@@ -63,13 +63,15 @@ def is_hbm(buffer: Any) -> bool:
 class Tile:
     """A view of storage, or the pending result of a call."""
 
-    __slots__ = ("_forms", "_place", "_root", "_run", "buffer", "dtype", "rows", "shape")
+    __slots__ = ("_forms", "_place", "_root", "_run", "buffer", "dtype", "rows", "shape", "where")
     __array_ufunc__ = None
 
     def __init__(self, root: Root | None, forms: tuple[IndexExpr, ...], shape: tuple[int, ...], rows: Any = None) -> None:
         self._root, self._forms, self.shape, self.rows = root, forms, shape, rows
         self._run: Callable[[Tile], None] | None = None
         self._place = 0
+        # Of a pending result: the part of it that its call writes, as a mask.
+        self.where: Any = None
         if root is not None:
             self.dtype, self.buffer = root.dtype, root.buffer
 
@@ -79,11 +81,11 @@ class Tile:
         return cls(root, _identity(root.shape), root.shape)
 
     @classmethod
-    def pending(cls, shape: tuple[int, ...], dtype: Any, buffer: Any, run: Callable[["Tile"], None]) -> "Tile":
-        """The result of a call that `run` writes into the tile it is given, at first use."""
+    def pending(cls, shape: tuple[int, ...], dtype: Any, buffer: Any, run: Callable[["Tile"], None], where: Any = None) -> "Tile":
+        """The result of a call that `run` writes, where the mask holds, into the tile it is given, at first use."""
         flush()
         tile = cls(None, (), tuple(int(n) for n in shape))
-        tile.dtype, tile.buffer, tile._run = as_dtype(dtype), buffer, run
+        tile.dtype, tile.buffer, tile._run, tile.where = as_dtype(dtype), buffer, run, where
         tile._place = _native.mark()
         state.current().pending = tile
         if state.eager():
@@ -536,7 +538,7 @@ def allocate(shape: Any, dtype: Any, buffer: Any = None, name: str = "") -> Tile
     if is_hbm(buffer):
         return state.current().hbm(shape, dtype, buffer, name)
     free = int(np.prod([n for k, n in enumerate(shape) if k != par])) if len(shape) > 1 else 1
-    stored = "float32" if dtype in ("bfloat16", "float16") and not state.precise() else dtype
+    stored = "float32" if dtype in ("bfloat16", "float16") and not state.current().precise else dtype
     base = nl.ndarray((shape[par] if shape else 1, free), dtype=stored, buffer=buffer, name=name)
     return Tile.whole(Root(base, shape, par, dtype, buffer))
 

@@ -1,7 +1,7 @@
 """`nki.isa`: the instructions, with the destination first.
 
-Every function of the machine is a row of the table in `tools/python/src/isa`; this module adds the enumerations, the registers
-and the questions about the target.
+Every instruction is a row of the table in `tools/python/src/isa`; this module adds the enumerations, what makes a register and
+the questions about the target.
 """
 
 from __future__ import annotations
@@ -37,58 +37,17 @@ def get_nc_sub_version() -> int:
 # ---- registers
 
 
-def _emit(opcode: str, ins: Any, outs: Any) -> None:
-    _native.emit(opcode, 7, ins, outs, {}, None)
-
-
 def register_alloc(x: Any = None) -> Any:
     """A register; its first value is a number or that of a tensor of one element."""
     if isinstance(x, _Tensor):
         made = VirtualRegister(0, False)
-        register_load(made, x)
+        register_load(made, x)  # noqa: F405
         return made
     if isinstance(x, VirtualRegister):
         made = VirtualRegister(0, False)
-        register_move(made, x)
+        register_move(made, x)  # noqa: F405
         return made
     return VirtualRegister(int(x or 0), False)
-
-
-def _writable(dst: Any) -> None:
-    if not isinstance(dst, VirtualRegister):
-        raise TypeError(f"a register is written, not {type(dst).__name__}; registers come from nki.isa.register_alloc")
-    if dst._frozen:
-        raise AssertionError("the variable of a loop is a frozen register: it cannot be written")
-    dst._forget()
-
-
-def register_move(dst: Any, src: Any = None, imm: Any = None) -> None:
-    """dst = src, a number or a register."""
-    _writable(dst)
-    value = imm if src is None else src
-    if isinstance(value, VirtualRegister):
-        _emit("RegisterMove", [value], [dst])
-    else:
-        _emit("RegisterMove", [int(value)], [dst])
-
-
-def register_load(dst: Any, src: Any) -> None:
-    """dst = the element of a tensor."""
-    _writable(dst)
-    _emit("TensorLoad", [src], [dst])
-
-
-def register_store(dst: Any, src: Any) -> None:
-    """The element of a tensor = src, a register or a number."""
-    _emit("TensorSave", [src if isinstance(src, VirtualRegister) else int(src)], [dst])
-
-
-def topk(val_dst: Any, idx_dst: Any, src: Any, n: int, name: Any = None) -> None:
-    """The largest of the first `n` elements of every 16 partitions, ascending, with their positions.
-
-    Element i of a group lies in partition i % 16 and column i // 16.
-    """
-    raise NotImplementedError("nki.isa.topk has no published form among the machine's instructions; use max8 and nc_match_replace8")
 
 
 from . import constants  # noqa: E402

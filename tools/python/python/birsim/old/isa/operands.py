@@ -52,4 +52,4 @@ def by_box(data: Tile, dtype: Any, mask: Any, run: Any, shape: Any = None, buffe
             out = target.narrowed(box) if shape is None else target.narrowed((box[0], *((0, n) for n in target.shape[1:])))
             run(out.out(), data.narrowed(box).nki(), box)
 
-    return Tile.pending(whole, dtype, nl.sbuf if buffer is None else buffer, go)
+    return Tile.pending(whole, dtype, nl.sbuf if buffer is None else buffer, go, mask if shape is None else None)

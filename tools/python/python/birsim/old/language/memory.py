@@ -26,7 +26,7 @@ def load(src: Tile, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
             wide = tuple(box) if len(src.shape) > 1 else (*box, *((0, 1),) * (2 - len(box)))
             nisa.dma_copy(dst=target.narrowed(wide).nki(), src=src.narrowed(box).nki())
 
-    return Tile.pending(shape, src.dtype if dtype is None else dtype, nl.sbuf, go)
+    return Tile.pending(shape, src.dtype if dtype is None else dtype, nl.sbuf, go, mask if shape == src.shape else None)
 
 
 def load_transpose2d(src: Tile, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:

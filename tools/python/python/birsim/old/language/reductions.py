@@ -57,7 +57,8 @@ def reduce(op: Any, x: Tile, axis: Any, dtype: Any, mask: Any, keepdims: Any, ne
             kept = tuple(n for n in out.shape[:left])
             nisa.tensor_reduce(dst=exact(out, kept), op=op, data=exact(part, part.shape), axis=names, **({"negate": True} if negate else {}))
 
-    return Tile.pending(shape, x.dtype if dtype is None else dtype, nl.sbuf, go)
+    # A mask of single elements says which are reduced, and every result is written.
+    return Tile.pending(shape, x.dtype if dtype is None else dtype, nl.sbuf, go, mask if isinstance(mask, bool) else None)
 
 
 def exact(tile: Tile, shape: tuple[int, ...]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from . import regions as _nl
+from .. import regions as _nl
 
 __all__ = ["enable_stack_allocator", "no_reorder", "psum", "sbuf", "skip_middle_end_transformations"]
 
