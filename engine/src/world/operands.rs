@@ -2,7 +2,7 @@
 
 use super::compile::Context;
 use super::expr::Ex;
-use super::{DynamicSpec, LocId, Opnd, PatternId, RegRef, SetId, VectorSpec};
+use super::{DynamicSpec, LocId, Opnd, RegRef, SetId, VectorSpec};
 use crate::ir::{ApPair, Expr, ImmValue, IndirectDim, Operand};
 use crate::memory::resolve;
 use crate::{Code, Error, Result};
@@ -210,8 +210,8 @@ impl Context<'_> {
         let name = &self.program.locations[loc].name;
         match resolve(info, dtype, offset, ap).map_err(|e| e.at(|p| p.tensor = Some(name.to_string()))) {
             Ok(pattern) => {
-                self.program.patterns.push(pattern);
-                Ok(Opnd::Static { loc, arena: info.arena, pattern: PatternId::of(self.program.patterns.len() - 1) })
+                let arena = info.arena;
+                Ok(Opnd::Static { loc, arena, pattern: self.patterns.number(pattern, &mut self.program.patterns) })
             }
             // Out of bounds is a fault of the instruction, raised only when it executes.
             Err(e) if e.class() == crate::Class::Fault => Ok(Opnd::Faulty(Box::new(e))),

@@ -6,10 +6,12 @@ mod control;
 mod instruction;
 mod matmul;
 mod parallel;
+mod patterns;
 mod sync;
 
 pub(crate) use instruction::overlaps;
 use parallel::expand_parallel;
+use patterns::SharedPatterns;
 
 use super::expr::Ex;
 use super::placement::Layout;
@@ -67,6 +69,8 @@ pub struct Context<'a> {
     /// Blocks in scope, innermost list last.
     blocks: Vec<HashMap<String, BlockId>>,
     depth: u32,
+    /// Patterns so far.
+    pub(super) patterns: SharedPatterns,
     /// The operand being compiled gets a run-time offset, so nothing about its address is known yet.
     pub moving: bool,
 }
@@ -232,6 +236,7 @@ impl Compiler {
             axes: Vec::new(),
             blocks: Vec::new(),
             depth: 0,
+            patterns: SharedPatterns::default(),
             moving: false,
         }
     }

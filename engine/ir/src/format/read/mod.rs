@@ -20,6 +20,8 @@ use crate::{Module, validate};
 use birsim_kernels::{Code, Error, Result};
 use context::Context;
 use serde::de::DeserializeSeed;
+use serde_json::Deserializer;
+use serde_json::de::Read;
 use serde_json::value::RawValue;
 use shown::shown;
 use span::Text;
@@ -40,8 +42,11 @@ pub fn parse(bytes: &[u8]) -> Result<Module> {
 pub fn parse_all(bytes: &[u8]) -> Result<Module, Vec<Error>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let context = Context::default();
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let parsed = module::Document(&context).deserialize(&mut deserializer).and_then(|m| deserializer.end().map(|()| m));
+    // A text that is known to be UTF-8 need not be checked again, name by name.
+    let parsed = match std::str::from_utf8(bytes) {
+        Ok(text) => document(&context, Deserializer::from_str(text)),
+        Err(_) => document(&context, Deserializer::from_slice(bytes)),
+    };
     parsed.map_err(|e| {
         // After a syntax error there are no records that could be checked one by one.
         let found = match e.is_data().then(|| serde_json::from_slice::<&RawValue>(bytes)) {
@@ -50,6 +55,11 @@ pub fn parse_all(bytes: &[u8]) -> Result<Module, Vec<Error>> {
         };
         if found.is_empty() { vec![context.into_error(&e, bytes)] } else { found }
     })
+}
+
+fn document<'de, R: Read<'de>>(cx: &Context, mut text: Deserializer<R>) -> serde_json::Result<Module> {
+    let module = module::Document(cx).deserialize(&mut text)?;
+    text.end().map(|()| module)
 }
 
 /// Reads a document and validates it: everything that is wrong with it, each error with its line.

@@ -94,16 +94,41 @@ pub(super) fn twice<'t>(raw: &'t RawValue, key: &str) -> Option<(&'t RawValue, &
     inner.into_iter().find_map(|v| twice(v, key))
 }
 
-/// A document, and where its lines start.
+/// A document whose lines are counted as far as they are asked for.
 pub(super) struct Text<'t> {
     bytes: &'t [u8],
-    /// A place in the text and the number of its line: errors come mostly in the order of the text.
-    last: (usize, usize),
+    last: Spot,
+}
+
+/// A place in the text.
+#[derive(Clone, Copy)]
+struct Spot {
+    offset: usize,
+    /// Number of its line, from 1.
+    line: usize,
+    /// Where its line starts.
+    start: usize,
+    /// Characters before it on its line.
+    before: usize,
+}
+
+impl Spot {
+    const START: Spot = Spot { offset: 0, line: 1, start: 0, before: 0 };
+}
+
+/// Most bytes of so many characters.
+const fn most_bytes(characters: usize) -> usize {
+    4 * characters
+}
+
+/// Number of characters: of bytes that begin one.
+fn characters(text: &[u8]) -> usize {
+    text.iter().filter(|b| **b & 0xC0 != 0x80).count()
 }
 
 impl<'t> Text<'t> {
     pub fn new(bytes: &'t [u8]) -> Self {
-        Text { bytes, last: (0, 1) }
+        Text { bytes, last: Spot::START }
     }
 
     /// Where a value of this document is.
@@ -121,31 +146,62 @@ impl<'t> Text<'t> {
         (before + column.saturating_sub(1)).min(self.bytes.len())
     }
 
-    /// The line that a range starts in, with the part of the range that is on it.
+    /// Finds a place, counting on from the last one: errors come mostly in the order of the text, and a document of many
+    /// megabytes may be one line.
+    fn spot(&mut self, offset: usize) -> Spot {
+        let from = if offset >= self.last.offset { self.last } else { Spot::START };
+        let between = &self.bytes[from.offset..offset];
+        let line = from.line + memchr::memchr_iter(b'\n', between).count();
+        self.last = match memchr::memrchr(b'\n', between) {
+            Some(end) => Spot { offset, line, start: from.offset + end + 1, before: characters(&between[end + 1..]) },
+            None => Spot { offset, before: from.before + characters(between), ..from },
+        };
+        self.last
+    }
+
+    /// The line that a range starts in, with the part of the range that is on it. Of a long line only what is shown is
+    /// looked at.
     pub fn excerpt(&mut self, range: Range<usize>) -> Excerpt {
-        let start = range.start.min(self.bytes.len());
-        let (from, number) = if start >= self.last.0 { self.last } else { (0, 1) };
-        let number = number + memchr::memchr_iter(b'\n', &self.bytes[from..start]).count();
-        self.last = (start, number);
-        let line = memchr::memrchr(b'\n', &self.bytes[..start]).map_or(0, |n| n + 1);
-        let end = memchr::memchr(b'\n', &self.bytes[start..]).map_or(self.bytes.len(), |n| start + n);
+        let bytes = self.bytes;
+        let spot = self.spot(range.start.min(bytes.len()));
+        let first = spot.start.max(spot.offset.saturating_sub(most_bytes(SHOWN.0 + 1)));
+        let behind = &bytes[spot.offset..bytes.len().min(spot.offset + most_bytes(SHOWN.1 + 1))];
+        let behind = &behind[..memchr::memchr(b'\n', behind).unwrap_or(behind.len())];
+        let (marked, after) = behind.split_at(range.len().min(behind.len()));
         let shown = |part: &[u8]| String::from_utf8_lossy(part).replace(['\t', '\r'], " ");
-        let before = shown(&self.bytes[line..start]);
-        let marked = shown(&self.bytes[start..range.end.clamp(start, end)]);
-        let after = shown(&self.bytes[start + (range.end.clamp(start, end) - start)..end]);
-        let column = before.chars().count() + 1;
+        let before: Vec<char> = shown(&bytes[first..spot.offset]).chars().collect();
+        let marked = shown(marked);
         let width = marked.chars().count().clamp(1, SHOWN.1);
-        let cut = before.chars().count().saturating_sub(SHOWN.0);
-        let mut text: String = before.chars().skip(cut).collect();
-        if cut > 0 {
-            text.insert_str(0, "...");
-        }
+        let mut text = String::from(if spot.before > SHOWN.0 { "..." } else { "" });
+        text.extend(&before[before.len().saturating_sub(SHOWN.0)..]);
         let caret = text.chars().count();
-        let rest: Vec<char> = marked.chars().chain(after.chars()).collect();
+        let rest: Vec<char> = marked.chars().chain(shown(after).chars()).collect();
         text.extend(rest.iter().take(SHOWN.1));
         if rest.len() > SHOWN.1 {
             text.push_str("...");
         }
-        Excerpt { line: number, column, text, caret, width }
+        Excerpt { line: spot.line, column: spot.before + 1, text, caret, width }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_on_one_long_line_count_on_from_each_other() {
+        let text = format!("{}\n{}", "x".repeat(9), "é, \"ü\"\t".repeat(500));
+        let mut lines = Text::new(text.as_bytes());
+        for k in [0, 7, 250, 499, 3] {
+            let at = text.match_indices("\"ü\"").nth(k).unwrap().0;
+            let excerpt = lines.excerpt(at..at + 4);
+            assert_eq!((excerpt.line, excerpt.column, excerpt.width), (2, 7 * k + 4, 3), "{k}");
+            let marked: String = excerpt.text.chars().skip(excerpt.caret).take(3).collect();
+            assert_eq!(marked, "\"ü\"");
+            assert_eq!(excerpt.text.starts_with("..."), 7 * k + 3 > SHOWN.0);
+            assert!(!excerpt.text.contains(['\u{fffd}', '\t']), "{}", excerpt.text);
+        }
+        let first = lines.excerpt(2..400);
+        assert_eq!((first.line, first.column, first.text.as_str(), first.width), (1, 3, "xxxxxxxxx", 7));
     }
 }
