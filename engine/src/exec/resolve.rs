@@ -1,14 +1,14 @@
 //! Operands whose address is known only when the instruction runs.
 
 use super::Cx;
-use crate::ir::{Rule, Trait};
+use crate::ir::Rule;
 use crate::memory::overlap::Overlaps;
 use crate::memory::{resolve, resolve_open};
-use crate::world::{DynamicSpec, LocId, Opnd, Resolved};
+use crate::world::{DynamicSpec, LocId, Opnd, Resolved, SetId};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
 use birsim_kernels::access::Pattern;
-use birsim_kernels::profile::{Guard, OffsetPolicy, OffsetUnit};
+use birsim_kernels::profile::{OffsetPolicy, OffsetUnit};
 
 /// Resolves every dynamic operand into `run.dynamic`; returns how inputs lie to outputs.
 pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<Overlaps> {
@@ -16,6 +16,7 @@ pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<Overlaps> {
     let (ins, outs, all) = (r.ins as usize, r.outs as usize, (r.ins + r.outs + r.indirect) as usize);
     cx.m.scratch.dynamic.clear();
     cx.m.scratch.open = false;
+    let mut anchored = true;
     for k in 0..all {
         if let Some(Opnd::Dynamic(spec)) = cx.operand(k) {
             let role = match k {
@@ -23,10 +24,14 @@ pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<Overlaps> {
                 _ if k < ins + outs => format_role("outs", k - ins),
                 _ => format_role("indirection_ins", k - ins - outs),
             };
-            let (loc, pattern, open) = place(cx, spec).map_err(|e| e.operand(role()))?;
+            let Place { loc, pattern, open, known } = place(cx, spec).map_err(|e| e.operand(role()))?;
             cx.m.scratch.open |= open;
+            anchored &= known;
             cx.m.scratch.dynamic.push(Resolved { operand: k, loc, arena: cx.m.places[loc].0.arena, pattern });
         }
+    }
+    if anchored && cx.inst.apart {
+        return Ok(cx.inst.overlaps);
     }
     let mut found = Overlaps::default();
     for k in (0..all).filter(|k| *k < ins || *k >= ins + outs) {
@@ -46,10 +51,38 @@ fn format_role(role: &'static str, k: usize) -> impl Fn() -> String {
     move || format!("{role}[{k}]")
 }
 
-/// Location and pattern of a dynamic operand; the vector form resolves to its static part.
-fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(LocId, Pattern, bool)> {
-    let mut open = false;
+/// Where a dynamic operand is when its instruction runs.
+struct Place {
+    loc: LocId,
+    pattern: Pattern,
+    /// The pattern leaves its tensor, and the instruction skips the elements outside.
+    open: bool,
+    /// It is where load said that it can be.
+    known: bool,
+}
+
+/// The place of a dynamic operand; the vector form resolves to its static part.
+fn place(cx: &Cx, spec: &DynamicSpec) -> Result<Place> {
     let set = cx.m.bindings.0.get(spec.set.at()).copied().unwrap_or(spec.set);
+    let anchor = spec.anchor.as_ref().filter(|_| set == spec.set);
+    let loc = match anchor {
+        Some(anchor) => anchor.loc,
+        None => location(cx, spec, set)?,
+    };
+    let offset = offset(cx, spec, loc)?;
+    match anchor.and_then(|a| a.moving.at(offset)) {
+        Some(pattern) => Ok(Place { loc, pattern, open: false, known: true }),
+        // The offset is refused, or it decides more than where the pattern starts.
+        None => {
+            let (pattern, open) = in_full(cx, spec, loc, offset)
+                .map_err(|e| e.at(|p| p.tensor = Some(cx.m.program.locations[loc].name.to_string())))?;
+            Ok(Place { loc, pattern, open, known: anchor.is_some() && !open })
+        }
+    }
+}
+
+/// The location of an operand that is bound by a call or chosen by a register.
+fn location(cx: &Cx, spec: &DynamicSpec, set: SetId) -> Result<LocId> {
     let info = &cx.m.program.sets[set];
     let sub = cx.eval(&spec.sub)?;
     let loc = usize::try_from(sub).ok().and_then(|s| info.locations.get(s)).copied().ok_or_else(|| {
@@ -57,14 +90,16 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(LocId, Pattern, bool)> {
             .received(format!("{sub} of {}", info.locations.len()))
             .at(|p| p.tensor = Some(info.name.to_string()))
     })?;
-    let meta = &cx.m.program.locations[loc];
-    let place = &cx.m.places[loc].0;
-    let guarded = cx.profile().dram_by_register == Guard::Refuse;
-    if guarded && spec.by_register && place.ty.is_dram() && !cx.inst.opcode.is(Trait::DramByRegister) {
+    if spec.is_refused(cx.inst.opcode, cx.profile().dram_by_register, &cx.m.places[loc].0) {
         return Err(Error::new(Code::S015, "this instruction cannot access DRAM through a register pattern")
             .received(cx.inst.opcode)
-            .at(|p| p.tensor = Some(meta.name.to_string())));
+            .at(|p| p.tensor = Some(cx.m.program.locations[loc].name.to_string())));
     }
+    Ok(loc)
+}
+
+/// The offset of an operand, in elements.
+fn offset(cx: &Cx, spec: &DynamicSpec, loc: LocId) -> Result<i64> {
     let mut offset = cx.eval(&spec.offset)?;
     if let Some(scale) = &spec.operand_scale {
         let by = cx.eval(scale)?.checked_mul(offset_operand(cx)?);
@@ -84,35 +119,36 @@ fn place(cx: &Cx, spec: &DynamicSpec) -> Result<(LocId, Pattern, bool)> {
     }
     if spec.absolute {
         let size = spec.dtype.size() as i64;
-        let bytes = offset.checked_sub(meta.addr as i64).filter(|b| b % size == 0).ok_or_else(|| {
+        let bytes = offset.checked_sub(cx.m.program.locations[loc].addr as i64).filter(|b| b % size == 0).ok_or_else(|| {
             Error::new(Code::S001, "the register address is not the address of an element of the tensor")
                 .received(offset)
         })?;
         offset = bytes / size;
     }
-    let named = |e: Error| e.at(|p| p.tensor = Some(meta.name.to_string()));
+    Ok(offset)
+}
+
+/// The pattern at an offset, and whether it leaves its tensor, which the instruction then skips.
+fn in_full(cx: &Cx, spec: &DynamicSpec, loc: LocId, offset: i64) -> Result<(Pattern, bool)> {
+    let place = &cx.m.places[loc].0;
     if spec.vector.is_some() {
         if !takes_vector(cx)? {
-            return Err(named(
-                Error::new(Code::U002, "an index vector drives the address of a plain DMACopy only")
-                    .received(cx.inst.opcode),
-            ));
+            return Err(Error::new(Code::U002, "an index vector drives the address of a plain DMACopy only")
+                .received(cx.inst.opcode));
         }
         // The rows come from the index vector, which the kernel checks.
         let pattern = match place.is_linear() {
             true => resolve_open(place, spec.dtype, offset, &spec.ap),
             false => resolve(place, spec.dtype, offset, &spec.ap),
         };
-        return Ok((loc, pattern.map_err(named)?, open));
+        return Ok((pattern?, false));
     }
-    let pattern = match resolve(place, spec.dtype, offset, &spec.ap) {
+    match resolve(place, spec.dtype, offset, &spec.ap) {
         Err(e) if e.code() == Code::S001 && skips_outside(cx)? => {
-            open = true;
-            resolve_open(place, spec.dtype, offset, &spec.ap)
+            Ok((resolve_open(place, spec.dtype, offset, &spec.ap)?, true))
         }
-        other => other,
-    };
-    Ok((loc, pattern.map_err(named)?, open))
+        other => Ok((other?, false)),
+    }
 }
 
 /// Whether the instruction skips elements outside its tensors (ruling D22).

@@ -55,7 +55,7 @@ impl PlaceRules {
         }
     }
 
-    fn check(self, declared: Dtype, dtype: Dtype, ap: &[ApPair]) -> Result<()> {
+    pub(super) fn check(self, declared: Dtype, dtype: Dtype, ap: &[ApPair]) -> Result<()> {
         if self.one_dtype && declared != dtype {
             return Err(Error::new(Code::S007, format!("the pattern of a {declared} tensor has the dtype {dtype}"))
                 .received(dtype)
@@ -167,50 +167,92 @@ pub fn resolve(loc: &LocationInfo, dtype: Dtype, offset: i64, ap: &[ApPair]) -> 
             loc.row_bytes / size
         )));
     }
-    let num = |p: &ApPair| {
-        u32::try_from(p.num).map_err(|_| Error::new(Code::J008, "a count does not fit 32 bits").received(p.num))
-    };
     if loc.ty == MemoryType::Psum && !empty {
         check_bank(loc, size, offset, ap)?;
     }
-    if empty || loc.is_linear() {
-        let mut pairs: ArrayVec<Pair, MAX_PAIRS> = ArrayVec::new();
-        for p in ap {
-            // Only the step of a single element can be out of range here, and that one never acts.
-            let stride = if empty { 0 } else { p.step.checked_mul(size as i64).unwrap_or(0) };
-            let pair = Pair { stride, num: num(p)? };
-            pairs.try_push(pair).map_err(|_| too_many(ap.len()))?;
+    if empty {
+        let nums = ap.iter().map(|p| Ok(Pair { stride: 0, num: count(p)? }));
+        let pairs = nums.collect::<Result<Vec<Pair>>>()?;
+        if pairs.len() > MAX_PAIRS {
+            return Err(too_many(ap.len()));
         }
-        let base = if empty { loc.start as i64 } else { loc.start as i64 + offset * size as i64 };
-        return Pattern::new(dtype, base, &pairs);
+        return Pattern::new(dtype, loc.start as i64, &pairs);
     }
-    let pitch = (loc.row_bytes / size) as i64;
-    // Pairs that step whole rows move by the arena's row stride; the others must stay inside one row.
-    let (mut pairs, mut col_lo, mut col_hi) =
-        (ArrayVec::<Pair, MAX_PAIRS>::new(), offset.rem_euclid(pitch), offset.rem_euclid(pitch));
+    let (pairs, steps) = steps(loc, dtype, ap)?;
+    match steps.bytes_to(offset) {
+        Some(bytes) => Pattern::new(dtype, loc.start as i64 + bytes, &pairs),
+        None => listed(loc, dtype, offset, ap),
+    }
+}
+
+/// How an offset of a pattern becomes a distance in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps {
+    size: i64,
+    rows: Option<Rows>,
+}
+
+/// Rows of a location that have gaps between them.
+#[derive(Clone, Copy, Debug)]
+struct Rows {
+    /// Elements per row.
+    pitch: i64,
+    /// Bytes from one row to the next.
+    stride: i64,
+    /// Lowest and highest column that the pattern reaches, counted from the column of its first element.
+    columns: (i64, i64),
+}
+
+/// The pairs of a pattern in bytes of the arena. The pattern fits into the location at some offset, so that sums over its
+/// steps stay in range.
+pub(super) fn steps(loc: &LocationInfo, dtype: Dtype, ap: &[ApPair]) -> Result<(ArrayVec<Pair, MAX_PAIRS>, Steps)> {
+    let size = dtype.size() as i64;
+    let pitch = loc.row_bytes as i64 / size;
+    let mut pairs: ArrayVec<Pair, MAX_PAIRS> = ArrayVec::new();
+    let mut rows = (!loc.is_linear()).then_some(Rows { pitch, stride: loc.row_stride as i64, columns: (0, 0) });
     for p in ap {
-        let stride = if p.step % pitch == 0 {
-            (p.step / pitch).checked_mul(loc.row_stride as i64).unwrap_or(0)
-        } else {
-            let span = p.step * (p.num - 1);
-            col_lo += span.min(0);
-            col_hi += span.max(0);
-            p.step.checked_mul(size as i64).unwrap_or(0)
+        // Only the step of a single element can leave 64 bits, and that one never acts.
+        let stride = match &mut rows {
+            // A pair that steps whole rows moves by the arena's distance of rows; the others must stay inside one.
+            Some(rows) if p.step % pitch == 0 => (p.step / pitch).checked_mul(rows.stride),
+            Some(rows) => {
+                let span = p.step * (p.num - 1);
+                rows.columns.0 += span.min(0);
+                rows.columns.1 += span.max(0);
+                p.step.checked_mul(size)
+            }
+            None => p.step.checked_mul(size),
         };
-        pairs.try_push(Pair { stride, num: num(p)? }).map_err(|_| too_many(ap.len()))?;
+        let pair = Pair { stride: stride.unwrap_or(0), num: count(p)? };
+        pairs.try_push(pair).map_err(|_| too_many(ap.len()))?;
     }
-    if col_lo >= 0 && col_hi < pitch {
-        let base = loc.start as i64
-            + offset.div_euclid(pitch) * loc.row_stride as i64
-            + offset.rem_euclid(pitch) * size as i64;
-        return Pattern::new(dtype, base, &pairs);
+    Ok((pairs, Steps { size, rows }))
+}
+
+impl Steps {
+    /// Bytes from the location's first byte to the element at an offset; `None` when the pattern runs across the end of a
+    /// row there, so that no strides describe it.
+    #[inline]
+    pub fn bytes_to(&self, offset: i64) -> Option<i64> {
+        let Some(Rows { pitch, stride, columns }) = self.rows else { return Some(offset * self.size) };
+        let (row, column) = (offset.div_euclid(pitch), offset.rem_euclid(pitch));
+        let inside = column + columns.0 >= 0 && column + columns.1 < pitch;
+        inside.then_some(row * stride + column * self.size)
     }
-    listed(loc, dtype, offset, ap)
+}
+
+fn count(p: &ApPair) -> Result<u32> {
+    u32::try_from(p.num).map_err(|_| Error::new(Code::J008, "a count does not fit 32 bits").received(p.num))
+}
+
+/// Whatever pattern of the location is in one bank of PSUM, or may cross banks (ruling D47).
+pub(super) fn in_one_bank(loc: &LocationInfo) -> bool {
+    loc.ty != MemoryType::Psum || loc.rules.any_bank || loc.bank_offset + loc.row_bytes <= PSUM_BANK_BYTES
 }
 
 /// A pattern of PSUM stays in one bank (ruling D47).
 fn check_bank(loc: &LocationInfo, size: u64, offset: i64, ap: &[ApPair]) -> Result<()> {
-    if loc.rules.any_bank || loc.bank_offset + loc.row_bytes <= PSUM_BANK_BYTES {
+    if in_one_bank(loc) {
         return Ok(());
     }
     // The pattern is inside the location, so nothing here leaves 64 bits. Pairs that step whole rows keep the column.
@@ -237,7 +279,7 @@ fn too_many(n: usize) -> Error {
 }
 
 /// Lowest and highest element of a pattern.
-fn reach(offset: i64, ap: &[ApPair]) -> Result<(i128, i128)> {
+pub(super) fn reach(offset: i64, ap: &[ApPair]) -> Result<(i128, i128)> {
     let (mut lo, mut hi) = (i128::from(offset), i128::from(offset));
     for p in ap {
         if p.num < 0 {

@@ -6,6 +6,7 @@ pub mod fill;
 pub mod layout;
 pub mod marks;
 pub mod overlap;
+pub mod moving;
 mod runs;
 pub mod shadow;
 pub mod tensor_map;
@@ -14,6 +15,7 @@ pub use arena::{ArenaMem, UNWRITTEN};
 pub use fill::Fill;
 pub use layout::{LocationInfo, PlaceRules, resolve, resolve_open};
 pub use marks::{Marks, WrittenMarks};
+pub use moving::Moving;
 pub use shadow::Shadow;
 pub use tensor_map::TensorMap;
 

@@ -6,7 +6,7 @@ use crate::ir::table::{Absence, OPCODES};
 use crate::ir::{self, ApPair, Engine, Opcode, Rule, Trait, When};
 use crate::memory::overlap::Overlaps;
 use crate::memory::resolve;
-use crate::world::compile::overlaps;
+use crate::world::compile::{all_static, overlaps};
 use crate::world::expr::Ex;
 use crate::world::operands::{imm, number};
 use crate::world::*;
@@ -320,6 +320,7 @@ impl<'a> Lowering<'a> {
             predicates: Box::default(),
             overlaps: Overlaps::default(),
             all_static: false,
+            apart: false,
             in_place,
             forms,
             reads_uninit,
@@ -330,7 +331,8 @@ impl<'a> Lowering<'a> {
             source: Origin::Native(i.source),
             auto_accumulate: i.auto_accumulate,
         };
-        (inst.overlaps, inst.all_static) = overlaps(self.program, &inst);
+        (inst.overlaps, inst.apart) = overlaps(self.program, &inst);
+        inst.all_static = all_static(self.program, &inst);
         self.program.syncs.push(SyncSet::of(i.opcode));
         self.program.insts.push(inst);
         Ok(RowId::of(self.program.insts.len() - 1))
@@ -363,6 +365,7 @@ impl<'a> Lowering<'a> {
                             by_register: false,
                             operand_scale: None,
                             bytes: None,
+                            anchor: None,
                         }))
                     }
                 }

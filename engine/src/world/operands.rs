@@ -231,6 +231,7 @@ impl Context<'_> {
             by_register: false,
             operand_scale: None,
             bytes: None,
+            anchor: None,
         }
     }
 

@@ -2,14 +2,15 @@
 
 use super::*;
 use crate::ir::{
-    BranchCompare, Engine, MemoryType, Opcode, PredicateOp, Rule, SyncKind, TensorKind, UpdateMode, Value, WaitMode,
+    BranchCompare, Engine, MemoryType, Opcode, PredicateOp, Rule, SyncKind, TensorKind, Trait, UpdateMode, Value, WaitMode,
     When,
 };
-use crate::memory::ArenaId;
+use crate::memory::{ArenaId, LocationInfo, Moving};
 use crate::world::expr::Ex;
 use crate::world::source::{SourceId, Sources};
 use bevy_ecs::prelude::Resource;
 use birsim_kernels::access::{Imm, Pattern};
+use birsim_kernels::profile::Guard;
 use birsim_kernels::{Code, Dtype, Error};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -63,6 +64,50 @@ pub struct DynamicSpec {
     pub operand_scale: Option<Ex>,
     /// Run-time offset in bytes.
     pub bytes: Option<Ex>,
+    /// What is known at load, when the offset is all that depends on the run.
+    pub anchor: Option<Anchor>,
+}
+
+/// A dynamic operand of which everything but the offset is known at load.
+#[derive(Clone, Debug)]
+pub struct Anchor {
+    /// Location.
+    pub loc: LocId,
+    /// Its arena.
+    pub arena: ArenaId,
+    /// Bytes of the arena that the location reaches over.
+    pub extent: (i64, i64),
+    /// The pattern, without its offset.
+    pub moving: Moving,
+}
+
+impl DynamicSpec {
+    /// Decides what the run cannot change for an operand of an instruction. `place` tells where a location is.
+    pub(super) fn fix(&mut self, program: &Program, opcode: Opcode, guard: Guard, place: impl Fn(LocId) -> LocationInfo) {
+        let set = &program.sets[self.set];
+        // A formal argument is bound by the call, and an index vector picks rows of its own.
+        if set.formal || self.vector.is_some() {
+            return;
+        }
+        let sub = self.sub.as_const().and_then(|s| usize::try_from(s).ok());
+        let Some(loc) = sub.and_then(|s| set.locations.get(s)).copied() else { return };
+        let place = place(loc);
+        if self.is_refused(opcode, guard, &place) {
+            return;
+        }
+        let (lo, hi) = place.extent();
+        self.anchor = Moving::of(&place, self.dtype, &self.ap).map(|moving| Anchor {
+            loc,
+            arena: place.arena,
+            extent: (lo as i64, hi as i64),
+            moving,
+        });
+    }
+
+    /// The instruction cannot access DRAM through a register pattern (ruling D47).
+    pub fn is_refused(&self, opcode: Opcode, guard: Guard, place: &LocationInfo) -> bool {
+        guard == Guard::Refuse && self.by_register && place.ty.is_dram() && !opcode.is(Trait::DramByRegister)
+    }
 }
 
 /// Vector form of a dynamic offset (`bir-json.md` 6.4).
@@ -186,8 +231,10 @@ pub struct Inst {
     pub predicates: Box<[CompiledPredicate]>,
     /// How static inputs lie to static outputs.
     pub overlaps: crate::memory::overlap::Overlaps,
-    /// All operands are static, so `overlaps` is complete.
+    /// All operands are static.
     pub all_static: bool,
+    /// No operand whose address depends on the run can meet another one, so `overlaps` is complete.
+    pub apart: bool,
     /// Reads every element before it writes the same element.
     pub in_place: bool,
     /// What the keys decide about its form.
@@ -453,6 +500,12 @@ impl Program {
     /// All rows.
     pub fn rows(&self) -> impl Iterator<Item = RowId> + Clone + use<> {
         (0..self.insts.len()).map(RowId::of)
+    }
+
+    /// Operands of an instruction: `ins`, then `outs`, then `indirection_ins`.
+    pub fn operands_of(&self, i: &Inst) -> &[Opnd] {
+        let r = i.operands;
+        &self.operands[r.first as usize..][..(r.ins + r.outs + r.indirect) as usize]
     }
 
     /// Operands of an instruction: `ins`.

@@ -3,6 +3,7 @@
 use super::Context;
 use crate::ir::traits::met;
 use crate::ir::{Engine, FieldType, Instruction, Role, Rule, Trait, Value};
+use crate::memory::ArenaId;
 use crate::memory::overlap::Overlaps;
 use crate::world::expr::Ex;
 use crate::world::*;
@@ -33,12 +34,16 @@ impl Context<'_> {
                 let compiled = self.operand(o).map_err(|e| e.operand(format!("{role}[{k}]")));
                 let moving = std::mem::take(&mut self.moving);
                 let compiled = match compiled? {
-                    Opnd::Dynamic(mut spec) if moving => {
-                        spec.operand_scale = Some(match i.field("scale") {
-                            Some(Value::Expr(e)) => self.expr(&e).map_err(|e| e.operand("scale"))?,
-                            Some(Value::Int(s)) => Ex::C(s),
-                            _ => Ex::C(1),
-                        });
+                    Opnd::Dynamic(mut spec) => {
+                        if moving {
+                            spec.operand_scale = Some(match i.field("scale") {
+                                Some(Value::Expr(e)) => self.expr(&e).map_err(|e| e.operand("scale"))?,
+                                Some(Value::Int(s)) => Ex::C(s),
+                                _ => Ex::C(1),
+                            });
+                        }
+                        let guard = self.layout.profile.dram_by_register;
+                        spec.fix(self.program, i.opcode, guard, |loc| self.layout.placements[loc].clone());
                         Opnd::Dynamic(spec)
                     }
                     Opnd::Register(..) if role == "outs" => self.written_register(o)?,
@@ -89,6 +94,7 @@ impl Context<'_> {
             predicates: predicates.into(),
             overlaps: Overlaps::default(),
             all_static: false,
+            apart: false,
             in_place: in_place(i),
             forms,
             reads_uninit,
@@ -103,7 +109,8 @@ impl Context<'_> {
                 .map_or(Origin::Unknown, Origin::Text),
             auto_accumulate,
         };
-        (inst.overlaps, inst.all_static) = overlaps(self.program, &inst);
+        (inst.overlaps, inst.apart) = overlaps(self.program, &inst);
+        inst.all_static = all_static(self.program, &inst);
         self.program.syncs.push(sync);
         self.program.insts.push(inst);
         Ok(RowId::of(self.program.insts.len() - 1))
@@ -165,28 +172,45 @@ fn in_place(i: &Instruction) -> bool {
     i.opcode.is(Trait::Elementwise) && rule.is_none_or(|conditions| met(conditions, i) == Some(true))
 }
 
-/// How static inputs lie to static outputs (ruling D34), and whether that is all, because every operand is static.
+/// No operand has an address that depends on the run.
+pub(crate) fn all_static(p: &Program, inst: &Inst) -> bool {
+    !p.operands_of(inst).iter().any(|o| matches!(o, Opnd::Dynamic(_)))
+}
+
+/// How static inputs lie to static outputs (ruling D34), and whether that is all, because nothing else can meet.
 pub(crate) fn overlaps(p: &Program, inst: &Inst) -> (Overlaps, bool) {
-    let place = |o: &Opnd| match o {
-        Opnd::Static { arena, pattern, .. } => Some((*arena, *pattern)),
-        _ => None,
-    };
     let r = inst.operands;
-    let (ins, outs, all) = (r.ins as usize, r.outs as usize, (r.ins + r.outs + r.indirect) as usize);
-    let operands = &p.operands[r.first as usize..][..all];
-    let all_static = !operands.iter().any(|o| matches!(o, Opnd::Dynamic(_)));
-    let mut found = Overlaps::default();
-    let outputs = ins..ins + outs;
-    for (k, src) in operands.iter().enumerate().filter(|(k, _)| !outputs.contains(k)) {
-        let Some((arena, sp)) = place(src) else { continue };
-        for (o, (oa, op)) in operands[outputs.clone()].iter().enumerate().filter_map(|(o, out)| Some((o, place(out)?)))
-        {
-            if oa == arena {
-                found.note(k, o, &p.patterns[sp], &p.patterns[op]);
+    let (ins, outs) = (r.ins as usize, r.outs as usize);
+    let operands = p.operands_of(inst);
+    // A refused operand is raised where the others are resolved.
+    let (mut found, mut apart) = (Overlaps::default(), !operands.iter().any(|o| matches!(o, Opnd::Faulty(_))));
+    for (k, src) in operands.iter().enumerate().filter(|(k, _)| !(ins..ins + outs).contains(k)) {
+        for (o, dst) in operands[ins..ins + outs].iter().enumerate() {
+            match (src, dst) {
+                (Opnd::Static { arena: a, pattern: src, .. }, Opnd::Static { arena: b, pattern: dst, .. }) => {
+                    if a == b {
+                        found.note(k, o, &p.patterns[*src], &p.patterns[*dst]);
+                    }
+                }
+                _ => apart &= !may_meet(p, src, dst),
             }
         }
     }
-    (found, all_static)
+    (found, apart)
+}
+
+/// Two operands, at least one of which depends on the run, may have bytes in common.
+fn may_meet(p: &Program, a: &Opnd, b: &Opnd) -> bool {
+    // `None`: nobody knows; an empty range: no memory.
+    let reach = |o: &Opnd| match o {
+        Opnd::Static { arena, pattern, .. } => Some((*arena, p.patterns[*pattern].extent().unwrap_or((0, 0)))),
+        Opnd::Dynamic(spec) => spec.anchor.as_ref().map(|a| (a.arena, a.extent)),
+        _ => Some((ArenaId::default(), (0, 0))),
+    };
+    match (reach(a), reach(b)) {
+        (Some((a, (lo, hi))), Some((b, (from, to)))) => a == b && lo < to && from < hi,
+        _ => true,
+    }
 }
 
 /// The operand whose address `ins[1]` moves.

@@ -9,7 +9,7 @@ mod parallel;
 mod patterns;
 mod sync;
 
-pub(crate) use instruction::overlaps;
+pub(crate) use instruction::{all_static, overlaps};
 use parallel::expand_parallel;
 use patterns::SharedPatterns;
 
