@@ -34,5 +34,5 @@ pub use sync::{SyncInfo, SyncKind, UpdateRef, WaitRef};
 pub use table::{Fidelity, Field, FieldType, Opcode, Role, RouteClass, Row};
 /// A list that is mostly empty.
 pub use thin_vec::ThinVec;
-pub use traits::{Rule, Steer, Trait, When};
+pub use traits::{Demand, Rule, Steer, Trait, When};
 pub use value::{Axis, Value};

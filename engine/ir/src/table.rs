@@ -1,6 +1,6 @@
 //! The opcode table: what is known about every InstructionType, and the macro its rows are written in.
 
-use super::traits::{Rule, Steer, Trait, Traits};
+use super::traits::{Demand, Rule, Steer, Trait, Traits};
 use super::{Engine, Value, opcodes};
 use birsim_kernels::EnumDef;
 use std::collections::HashMap;
@@ -280,6 +280,8 @@ pub struct Row {
     pub traits: Traits,
     /// What holds for some forms only.
     pub rules: &'static [Rule],
+    /// What it demands of its keys and operands beyond their types.
+    pub demands: &'static [Demand],
 }
 
 /// A role of an operand, parsed from the table's notation: `name`, then `:` and the kinds it accepts (`a` access
@@ -377,8 +379,9 @@ static BY_NAME: LazyLock<HashMap<&str, Opcode>> = LazyLock::new(|| ROWS.iter().m
 /// }
 /// ```
 ///
-/// After the text of `partial`, a row may say how it steers, `steers Jump`, list its traits, `is [Elementwise]`, and say what holds for some of its forms only,
-/// `rules [Used("reduced", &[Set("acc")])]`.
+/// After the text of `partial`, a row may say how it steers, `steers Jump`, list its traits, `is [Elementwise]`, say what
+/// holds for some of its forms only, `rules [Used("reduced", &[Set("acc")])]`, and what it demands of its keys beyond their
+/// types, `demands [RowsAndColumns("tile_size")]`.
 ///
 /// It generates `Opcode::TensorTensor`, `field::TensorTensor::op` (the index of the field), the record
 /// `params::TensorTensor { op: AluOp, acc: EngineAccumulation }` and the row itself.
@@ -388,6 +391,7 @@ macro_rules! rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
         $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, open $open:literal)?
         $(, steers $steer:ident)? $(, is [$($trait:ident),* $(,)?])? $(, rules [$($rule:expr),* $(,)?])?
+        $(, demands [$($demand:expr),* $(,)?])?
         { $($key:ident : Ty :: $kind:ident $(($($arg:tt)*))? => Def :: $def:ident $(($($dv:tt)*))?;)* })+) => {
         #[allow(non_upper_case_globals)]
         impl $crate::table::Opcode {
@@ -430,7 +434,7 @@ macro_rules! rows {
             #[allow(unused_imports)]
             use $crate::table::{Absence as Def, FieldType as Ty};
             #[allow(unused_imports)]
-            use $crate::traits::{Rule::*, When::*};
+            use $crate::traits::{Demand::*, Rule::*, When::*};
             &[$($crate::table::Row {
                 opcode: $crate::table::Opcode::$name,
                 name: stringify!($name),
@@ -448,6 +452,7 @@ macro_rules! rows {
                 steers: $crate::rows!(@steer $($steer)?),
                 traits: $crate::traits::Traits::of(&[$($($crate::traits::Trait::$trait),*)?]),
                 rules: &[$($($rule),*)?],
+                demands: &[$($($demand),*)?],
             }),+]
         };
     };

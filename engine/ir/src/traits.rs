@@ -38,6 +38,9 @@ pub enum Trait {
     DramByRegister,
     /// A descriptor of a DMABlock.
     Descriptor,
+    /// An element of its output comes from elements of the same partition. Without this trait and without
+    /// [`Trait::Elementwise`] it may come from any element of an input.
+    ByPartition,
     /// Software moves its operands, so it reaches every memory (`machine.md` 12).
     ReachesAll,
     /// Targets know it from gen3 on.
@@ -79,6 +82,33 @@ pub enum Steer {
     ResetQueue,
     /// Sets semaphores to zero.
     ResetSemaphores,
+}
+
+/// What an opcode demands of its keys and operands beyond their types, whatever the machine. `validate` checks it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// `accumulation_flag` is one of the documented values.
+    AccumulationFlag,
+    /// A key is a pair of numbers: [rows, columns].
+    RowsAndColumns(&'static str),
+    /// `mask` has 32 entries, each a partition of a quadrant or the mark that keeps the destination.
+    ShuffleMask,
+    /// An operation with two operands, named by `op`, gets two.
+    OperandsOfOp,
+    /// A key lists semaphores.
+    Semaphores(&'static str),
+    /// A key lists at most so many numbers.
+    AtMost(&'static str, usize),
+    /// A key holds [source, target] pairs of ranks, no two with one target.
+    RankPairs(&'static str),
+    /// A key holds lists of ranks.
+    Ranks(&'static str),
+    /// A key holds groups of ranks, no rank twice.
+    RankGroups(&'static str),
+    /// `comp_op` is supported, and a comparison with a register reads one.
+    Comparison,
+    /// A key is an expression of one register.
+    OneRegister(&'static str),
 }
 
 /// A set of traits.

@@ -47,25 +47,6 @@ fn finding(s: &Scene, e: &Effect, at: usize, value: f32, verb: &str) -> Finding 
     }
 }
 
-/// Instructions whose elements come from anywhere in the same partition of an input. Of other instructions with operands
-/// of one shape that are no element-wise ones an element may come from the whole input.
-const BY_PARTITION: [Opcode; 14] = [
-    Opcode::Pool,
-    Opcode::TensorReduce,
-    Opcode::TensorScalarCache,
-    Opcode::BNStats,
-    Opcode::BNStatsAggregate,
-    Opcode::BNGradients,
-    Opcode::BNBackprop,
-    Opcode::BNBackprop2,
-    Opcode::TensorScalarAffineSelect,
-    Opcode::RangeSelect,
-    Opcode::Max,
-    Opcode::MatchReplace,
-    Opcode::MaxIndexAndMatchReplace,
-    Opcode::ActivationReadAccumulator,
-];
-
 /// How far an element is from being a number. The order matters: a worse input excuses a worse output.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
@@ -108,10 +89,10 @@ impl Elements {
     /// The worst element that an output element may come from.
     fn worst(&self, opcode: Opcode, out: &Elements, k: usize) -> Kind {
         let lane = k / out.each;
-        let elementwise = opcode.row().is(Trait::Elementwise);
+        let elementwise = opcode.is(Trait::Elementwise);
         if self.lanes.len() == out.lanes.len() && elementwise && self.each == out.each {
             self.kinds[k]
-        } else if self.lanes.len() == out.lanes.len() && (elementwise || BY_PARTITION.contains(&opcode)) {
+        } else if self.lanes.len() == out.lanes.len() && (elementwise || opcode.is(Trait::ByPartition)) {
             self.lanes[lane]
         } else {
             self.lanes.iter().copied().max().unwrap_or(Kind::Number)

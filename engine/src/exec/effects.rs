@@ -1,23 +1,13 @@
-//! What an instruction reads and writes, from its resolved operands: one list that checkers, traces and tools share.
+//! What an instruction reads and writes: one list that checkers, traces and tools share.
 
 use super::Cx;
 use crate::Result;
-use crate::ir::{Role, Rule, Trait};
+use crate::ir::Rule;
 use crate::memory::ArenaId;
 use crate::memory::shadow::for_runs;
-use crate::world::{LocId, Opnd};
+pub use crate::world::Access;
+use crate::world::LocId;
 use birsim_kernels::access::Pattern;
-
-/// How an operand is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Read.
-    Read,
-    /// Written.
-    Write,
-    /// Read, combined and written.
-    Update,
-}
 
 /// One operand in memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,47 +70,22 @@ pub fn byte_runs(pattern: &Pattern, mut f: impl FnMut(usize, usize)) {
     }
 }
 
-/// The effects of a prepared instruction, inputs first.
+/// The effects of a running instruction, inputs first: what load listed, with the places that its operands have now.
 pub fn effects(cx: &Cx) -> Result<Vec<Effect>> {
-    let (ins, outs) = (cx.n_ins(), cx.n_outs());
-    let all = ins + outs + cx.inst.operands.indirect as usize;
-    let mut list = Vec::with_capacity(all);
-    for k in 0..all {
+    let uses = cx.m.program.uses_of(cx.inst);
+    let mut list = Vec::with_capacity(uses.len());
+    for (k, known) in uses.iter().enumerate() {
         let Some((location, pattern)) = cx.location_and_pattern(k)? else { continue };
-        let access = match k {
-            _ if k < ins => Access::Read,
-            _ if k < ins + outs => written(cx, k)?,
-            _ => Access::Read,
+        let access = match known.open && cx.is_form(cx.inst.forms.adds, |r| matches!(r, Rule::Adds(_)))? {
+            true => Access::Update,
+            false => known.access,
         };
         let place = &cx.m.places[location].0;
-        let table = is_table(cx, k);
-        // A table can be reached anywhere inside its location.
+        // A table can be reached anywhere inside its location, and a bounds test chooses elements as indices do.
+        let table = known.table || cx.leaves_tensor();
         let pattern = if table { place.whole(pattern.dtype())? } else { pattern.clone() };
-        let partial = access != Access::Read && cx.inst.opcode.is(Trait::KeepsSome);
-        let exact = !table && !partial;
+        let exact = known.exact && !table;
         list.push(Effect { operand: k, location, arena: place.arena, access, pattern, exact });
     }
     Ok(list)
-}
-
-/// The operand's elements are chosen by an index tensor or by a bounds test.
-fn is_table(cx: &Cx, k: usize) -> bool {
-    let by_index = matches!(cx.operand_at(k), Some(Opnd::Dynamic(d)) if d.vector.is_some());
-    by_index || role(cx, k).is_some_and(|r| r.table) || cx.leaves_tensor()
-}
-
-/// The role of operand `k`; index operands have none.
-fn role(cx: &Cx, k: usize) -> Option<Role> {
-    let (row, ins) = (cx.inst.opcode.row(), cx.n_ins());
-    match k {
-        _ if k < ins => Role::of(row.ins, k),
-        _ if k < ins + cx.n_outs() => Role::of(row.outs, k - ins),
-        _ => None,
-    }
-}
-
-/// Outputs are written; accumulating instructions also read what they add to.
-fn written(cx: &Cx, k: usize) -> Result<Access> {
-    let adds = role(cx, k).is_some_and(|r| r.adds) && cx.is_form(cx.inst.forms.adds, |r| matches!(r, Rule::Adds(_)))?;
-    Ok(if adds { Access::Update } else { Access::Write })
 }

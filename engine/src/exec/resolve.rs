@@ -119,10 +119,11 @@ fn offset(cx: &Cx, spec: &DynamicSpec, loc: LocId) -> Result<i64> {
     }
     if spec.absolute {
         let size = spec.dtype.size() as i64;
-        let bytes = offset.checked_sub(cx.m.program.locations[loc].addr as i64).filter(|b| b % size == 0).ok_or_else(|| {
-            Error::new(Code::S001, "the register address is not the address of an element of the tensor")
-                .received(offset)
-        })?;
+        let bytes =
+            offset.checked_sub(cx.m.program.locations[loc].addr as i64).filter(|b| b % size == 0).ok_or_else(|| {
+                Error::new(Code::S001, "the register address is not the address of an element of the tensor")
+                    .received(offset)
+            })?;
         offset = bytes / size;
     }
     Ok(offset)

@@ -86,7 +86,8 @@ mod tests {
             pairs(&[(8, 1), (1, 0)]),
         ];
         let mut moved = 0;
-        for place in [place(32, MemoryType::Dram, 0), place(100, MemoryType::Sb, 0), place(100, MemoryType::Psum, 2040)] {
+        for place in [place(32, MemoryType::Dram, 0), place(100, MemoryType::Sb, 0), place(100, MemoryType::Psum, 2040)]
+        {
             for ap in &shapes {
                 let moving = Moving::of(&place, Dtype::Float32, ap);
                 for offset in -40..40 {

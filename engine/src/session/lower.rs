@@ -334,8 +334,7 @@ impl<'a> Lowering<'a> {
         (inst.overlaps, inst.apart) = overlaps(self.program, &inst);
         inst.all_static = all_static(self.program, &inst);
         self.program.syncs.push(SyncSet::of(i.opcode));
-        self.program.insts.push(inst);
-        Ok(RowId::of(self.program.insts.len() - 1))
+        Ok(self.program.push(inst))
     }
 
     fn operand(&mut self, pairs: &[ApPair], arg: &Arg) -> Result<Opnd> {

@@ -329,6 +329,7 @@ fn recycle(core: &mut Core) {
         let p = &mut *program;
         p.insts.clear();
         p.operands.clear();
+        p.uses.clear();
         p.patterns.clear();
         p.blocks.clear();
         p.segments.clear();

@@ -23,6 +23,7 @@ pub mod source;
 pub mod spawn;
 pub mod state;
 mod tables;
+pub mod uses;
 
 pub use components::*;
 pub use counter::*;
@@ -40,3 +41,4 @@ pub use seat::*;
 pub use source::*;
 pub use spawn::Entities;
 pub use state::*;
+pub use uses::*;

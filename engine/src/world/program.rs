@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::ir::{
-    BranchCompare, Engine, MemoryType, Opcode, PredicateOp, Rule, SyncKind, TensorKind, Trait, UpdateMode, Value, WaitMode,
-    When,
+    BranchCompare, Engine, MemoryType, Opcode, PredicateOp, Rule, SyncKind, TensorKind, Trait, UpdateMode, Value,
+    WaitMode, When,
 };
 use crate::memory::{ArenaId, LocationInfo, Moving};
 use crate::world::expr::Ex;
@@ -83,7 +83,13 @@ pub struct Anchor {
 
 impl DynamicSpec {
     /// Decides what the run cannot change for an operand of an instruction. `place` tells where a location is.
-    pub(super) fn fix(&mut self, program: &Program, opcode: Opcode, guard: Guard, place: impl Fn(LocId) -> LocationInfo) {
+    pub(super) fn fix(
+        &mut self,
+        program: &Program,
+        opcode: Opcode,
+        guard: Guard,
+        place: impl Fn(LocId) -> LocationInfo,
+    ) {
         let set = &program.sets[self.set];
         // A formal argument is bound by the call, and an index vector picks rows of its own.
         if set.formal || self.vector.is_some() {
@@ -454,6 +460,8 @@ pub struct Program {
     pub syncs: Vec<super::SyncSet>,
     /// Operands.
     pub operands: Vec<Opnd>,
+    /// What their instructions do to them.
+    pub uses: Vec<Use>,
     /// Resolved static patterns.
     pub patterns: Vec<Pattern>,
     /// Waits.

@@ -27,7 +27,8 @@ rows! {
     LoadActFuncSet = 6, Kernel, [Activation], [] => [], Exact, "activation 5" {
         act_func_set_id: Ty::I64 => Def::Required;
     }
-    ActivationReadAccumulator = 101, Kernel, [Activation], [] => ["out"], Exact, "activation 1.4" {}
+    ActivationReadAccumulator = 101, Kernel, [Activation], [] => ["out"], Exact, "activation 1.4",
+        is [ByPartition] {}
     DveReadAccumulator = 102, Kernel, [Dve], [] => ["out"], Approximate, "activation 1.4; opcodes 13" {
         negated: Ty::Bool => Def::Bool(false);
     }

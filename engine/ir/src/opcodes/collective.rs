@@ -13,7 +13,8 @@ rows! {
         queue: Ty::Str => Def::Absent;
     }
     CollectiveCompute = 48, Kernel, [Pool, Activation, Pe, Dma, Dve, Sp], ["in*"] => ["out*"], Approximate,
-        "opcodes 10; ruling D15", is [Meets, EndsWindow, KeepsSome] {
+        "opcodes 10; ruling D15", is [Meets, EndsWindow, KeepsSome],
+        demands [RankGroups("replica_groups"), RankPairs("src_target_pairs")] {
         queue: Ty::Str => Def::Absent;
         kind: Ty::Enum(CollectiveKind::DEF) => Def::Enum(2);
         replica_groups: Ty::Groups => Def::Absent;
@@ -46,7 +47,8 @@ rows! {
         queue: Ty::Str => Def::Absent;
         peer_id: Ty::U32 => Def::Required;
     }
-    GetCurProcessingRankID = 66, Kernel, [All], [] => ["out:ar"], Approximate, "opcodes 10" {
+    GetCurProcessingRankID = 66, Kernel, [All], [] => ["out:ar"], Approximate, "opcodes 10",
+        demands [RankGroups("replica_groups")] {
         iter_id: Ty::U32 => Def::Int(0);
         channel_id: Ty::U32 => Def::Required;
         stream_id: Ty::I64 => Def::Int(0);

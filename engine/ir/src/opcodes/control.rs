@@ -7,7 +7,7 @@ use birsim_kernels::Named;
 rows! {
     Terminator = 77, Abstract, [], [] => [], Unsupported, "opcodes 1" {}
     CompareAndBranch = 78, Kernel, [All], ["a:ir", "b:ir"] => [], Exact, "opcodes 11; ruling D44",
-        steers Branch, is [Terminator, EndsWindow] {
+        steers Branch, is [Terminator, EndsWindow], demands [Comparison] {
         comp_op: Ty::Enum(BranchCompare::DEF) => Def::Required;
         on_true: Ty::Str => Def::Absent;
         on_false: Ty::Str => Def::Absent;
@@ -45,7 +45,7 @@ rows! {
         registers: Ty::Json => Def::Absent;
     }
     DoWhile = 108, ControlFlow, [All], [] => [], Exact, "bir-json 9",
-        steers DoWhile, is [RunsBlocks, HoldsBlocks, ImpliesEngine, ForgetsWriters] {
+        steers DoWhile, is [RunsBlocks, HoldsBlocks, ImpliesEngine, ForgetsWriters], demands [OneRegister("cond")] {
         cond: Ty::Expr => Def::Required;
     }
 }

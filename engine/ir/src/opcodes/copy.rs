@@ -33,7 +33,8 @@ rows! {
         scale: Ty::U32 => Def::Absent;
         can_read_uninit: Ty::Bool => Def::Bool(false);
     }
-    StreamShuffle = 39, Kernel, [Dve], ["in"] => ["out"], Exact, "opcodes 3", is [KeepsSome] {
+    StreamShuffle = 39, Kernel, [Dve], ["in"] => ["out"], Exact, "opcodes 3", is [KeepsSome],
+        demands [ShuffleMask] {
         mask: Ty::Ints => Def::Required;
     }
     StreamTranspose = 40, Kernel, [Dve], ["in"] => ["out"], Exact, "opcodes 3",

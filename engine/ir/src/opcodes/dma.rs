@@ -9,11 +9,12 @@ use birsim_kernels::alu::AluOp;
 macro_rules! dma_rows {
     ($($name:ident = $ord:literal, $class:ident, [$($engine:ident),*], [$($in:literal),*] => [$($out:literal),*],
         $fidelity:ident, $spec:literal $(, partial $partial:literal)? $(, open $open:literal)?
-        $(, steers $steer:ident)? $(, is $is:tt)? $(, rules $rules:tt)?
+        $(, steers $steer:ident)? $(, is $is:tt)? $(, rules $rules:tt)? $(, demands $demands:tt)?
         { $($own:tt)* })+
      @plain { $($plain:tt)* }) => {
         rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*],
-            $fidelity, $spec $(, partial $partial)? $(, open $open)? $(, steers $steer)? $(, is $is)? $(, rules $rules)? {
+            $fidelity, $spec $(, partial $partial)? $(, open $open)? $(, steers $steer)? $(, is $is)? $(, rules $rules)?
+            $(, demands $demands)? {
             queue: Ty::Str => Def::Absent;
             dge_type: Ty::Enum(DgeType::DEF) => Def::Enum(3);
             duplicate: Ty::Bool => Def::Bool(false);
@@ -42,7 +43,7 @@ dma_rows! {
             VectorAddress(&[Zero("mode")]),
             SkipsOutside(&[Zero("oob_is_err")]),
             Used("more", &[Is("mode", 2)]),
-        ] {
+        ], demands [Ranks("replica_groups")] {
         mode: Ty::Enum(CopyMode::DEF) => Def::Enum(0);
         oob_is_err: Ty::Bool => Def::Bool(true);
         transpose_op: Ty::Enum(TransposeOp::DEF) => Def::Enum(0);

@@ -6,11 +6,11 @@ use birsim_kernels::Named;
 use birsim_kernels::alu::AluOp;
 
 rows! {
-    Pool = 20, Kernel, [Pool, Dve], ["in"] => ["out"], Exact, "alu 6.5; ruling D25" {
+    Pool = 20, Kernel, [Pool, Dve], ["in"] => ["out"], Exact, "alu 6.5; ruling D25", is [ByPartition] {
         func: Ty::Enum(PoolFunction::DEF) => Def::Required;
     }
     Reciprocal = 21, Kernel, [Dve], ["in"] => ["out"], Exact, "activation 5", is [Elementwise] {}
-    TensorReduce = 27, Kernel, [Dve, Pool], ["in"] => ["out"], Exact, "alu 6.4; ruling D4" {
+    TensorReduce = 27, Kernel, [Dve, Pool], ["in"] => ["out"], Exact, "alu 6.4; ruling D4", is [ByPartition] {
         op: Ty::Enum(AluOp::DEF) => Def::Required;
         axis: Ty::Enum(AxisList::DEF) => Def::Required;
         apply_transpose: Ty::Bool => Def::Bool(false);
@@ -51,7 +51,7 @@ rows! {
         acc: Ty::Enum(EngineAccumulation::DEF) => Def::Enum(0);
     }
     TensorScalarCache = 30, Kernel, [Dve, Pool], ["in", "scalar:air?", "initial:air?"] => ["out"], Exact,
-        "alu 6.8; ruling D6", rules [Used("initial", &[Is("acc", 5)])] {
+        "alu 6.8; ruling D6", is [ByPartition], rules [Used("initial", &[Is("acc", 5)])] {
         op0: Ty::Enum(AluOp::DEF) => Def::Required;
         reverse0: Ty::Bool => Def::Bool(false);
         op1: Ty::Enum(AluOp::DEF) => Def::Required;

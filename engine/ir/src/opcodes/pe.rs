@@ -12,7 +12,8 @@ macro_rules! matmul_rows {
         { $($own:tt)* })+
      @plain { $($plain:tt)* }) => {
         rows! { $($name = $ord, $class, [$($engine),*], [$($in),*] => [$($out),*],
-            $fidelity, $spec $(, partial $partial)? $(, open $open)? $(, steers $steer)? $(, is $is)? $(, rules $rules)? {
+            $fidelity, $spec $(, partial $partial)? $(, open $open)? $(, steers $steer)? $(, is $is)? $(, rules $rules)?,
+            demands [AccumulationFlag, RowsAndColumns("tile_size"), RowsAndColumns("tile_position")] {
             accumulation_flag: Ty::U8 => Def::Int(0);
             psum_zero_region: Ty::U8 => Def::Int(0);
             replication_resolution: Ty::U32 => Def::Int(0);

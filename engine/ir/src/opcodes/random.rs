@@ -9,7 +9,8 @@ rows! {
     SetRandState = 59, Kernel, [Pool], ["seed:air"] => ["generator?"], Exact, "opcodes 8; rulings D10, D37" {
         rng_engine: Ty::Enum(Engine::DEF) => Def::Absent;
     }
-    Rand = 60, Kernel, [Pool], [] => ["out"], Approximate, "activation 7; ruling D8" {
+    Rand = 60, Kernel, [Pool], [] => ["out"], Approximate, "activation 7; ruling D8",
+        demands [AtMost("params", 4)] {
         random_algorithm: Ty::Enum(RandomAlgorithm::DEF) => Def::Required;
         rand_num_steps: Ty::U8 => Def::Required;
         distribution: Ty::Enum(RandomDistribution::DEF) => Def::Required;

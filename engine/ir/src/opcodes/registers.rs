@@ -7,7 +7,7 @@ use birsim_kernels::alu::AluOp;
 rows! {
     RegisterAlu = 73, Kernel, [All, Pool, Activation, Pe, Dve, Sp], ["a:ir", "b:ir?"] => ["out:r"], Approximate,
         "alu 6.12; ruling D46",
-        partial "arithmetic on float registers is not described" {
+        partial "arithmetic on float registers is not described", demands [OperandsOfOp] {
         op: Ty::Enum(AluOp::DEF) => Def::Required;
         is_64bit: Ty::Bool => Def::Bool(false);
     }

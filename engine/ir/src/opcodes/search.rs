@@ -3,12 +3,13 @@
 use crate::rows;
 
 rows! {
-    Max = 88, Kernel, [Dve], ["in"] => ["out"], Exact, "opcodes 4; ruling D30" {}
+    Max = 88, Kernel, [Dve], ["in"] => ["out"], Exact, "opcodes 4; ruling D30", is [ByPartition] {}
     MaxIndex = 89, Kernel, [Dve], ["values", "in"] => ["out"], Exact, "opcodes 4" {}
-    MatchReplace = 90, Kernel, [Dve], ["values", "in"] => ["out"], Exact, "opcodes 4" {
+    MatchReplace = 90, Kernel, [Dve], ["values", "in"] => ["out"], Exact, "opcodes 4", is [ByPartition] {
         imm_value: Ty::Float => Def::Required;
     }
-    MaxIndexAndMatchReplace = 91, Kernel, [Dve], ["values", "in"] => ["out", "indices"], Exact, "opcodes 4", is [SinceGen3] {
+    MaxIndexAndMatchReplace = 91, Kernel, [Dve], ["values", "in"] => ["out", "indices"], Exact, "opcodes 4",
+        is [SinceGen3, ByPartition] {
         imm_value: Ty::Float => Def::Required;
     }
     NonzeroWithCount = 104, Skipped, [Pool], ["in", "index_offset:air?", "padding:air?"] => ["out"], Extension,

@@ -21,7 +21,8 @@ rows! {
         pattern: Ty::Pairs => Def::Required;
         channel_multiplier: Ty::I64 => Def::Int(0);
     }
-    TensorScalarAffineSelect = 62, Kernel, [Pool], ["in"] => ["out"], Exact, "alu 6.11; ruling D24" {
+    TensorScalarAffineSelect = 62, Kernel, [Pool], ["in"] => ["out"], Exact, "alu 6.11; ruling D24",
+        is [ByPartition] {
         base: Ty::I64 => Def::Required;
         pattern: Ty::Pairs => Def::Required;
         channel_multiplier: Ty::I64 => Def::Int(0);
@@ -30,7 +31,7 @@ rows! {
     }
     RangeSelect = 63, Kernel, [Dve], ["in", "bound0:air", "bound1:air"] => ["out", "reduced?"], Approximate,
         "alu 6.10",
-        partial "num_active_channels below the partitions of the pattern: what the other partitions receive is not published", is [SinceGen3],
+        partial "num_active_channels below the partitions of the pattern: what the other partitions receive is not published", is [SinceGen3, ByPartition],
         rules [Used("reduced", &[Set("reduce_cmd")])] {
         base: Ty::I64 => Def::Int(0);
         compare_op0: Ty::Enum(AluOp::DEF) => Def::Required;

@@ -8,7 +8,8 @@ rows! {
     NoOp = 12, NoOp, [Pool, Activation, Pe, Dma, Dve, Sp], [] => [], Exact, "opcodes 11" {}
     EventSemaphore = 13, NoOp, [Pool, Activation, Pe, Dma, Dve, Sp], [] => [], Exact,
         "opcodes 11" {}
-    GroupResetSemaphores = 14, Kernel, [All], [] => [], Exact, "opcodes 11", steers ResetSemaphores, is [EndsWindow] {
+    GroupResetSemaphores = 14, Kernel, [All], [] => [], Exact, "opcodes 11", steers ResetSemaphores, is [EndsWindow],
+        demands [Semaphores("sema_group")] {
         mode: Ty::Enum(SemaphoreClearMode::DEF) => Def::Enum(0);
         sema_group: Ty::Ints => Def::Absent;
     }

@@ -1,11 +1,11 @@
-//! Own keys: required ones, types, ranges, and the rules of single opcodes.
+//! Own keys: required ones, types, ranges, and what the row demands beyond them.
 
 use super::operands::MAX_PAIRS;
 use super::sync::MAX_ID;
 use super::{Slot, Walk};
 use crate::accepts;
 use crate::table::{Absence, Field};
-use crate::{Axis, BranchCompare, Expr, FieldType, Instruction, Opcode, Operand, Steer, Value};
+use crate::{Axis, BranchCompare, Demand, Expr, FieldType, Instruction, Operand, Steer, Value};
 use birsim_kernels::alu::AluOp;
 use birsim_kernels::{Code, Error, Named};
 
@@ -77,7 +77,7 @@ impl<'m> Walk<'m> {
                     self.fault(i, slot, e.received(num));
                 }
             }
-            (FieldType::Groups, Value::Groups(groups)) if is_ranks(field.key) => {
+            (FieldType::Groups, Value::Groups(groups)) if holds_ranks(i, field.key) => {
                 if let Some(r) = groups.iter().flatten().find(|r| !(0..=i64::from(u32::MAX)).contains(*r)) {
                     let e = Error::new(Code::J011, format!("`{}` holds global ranks", field.key)).received(r);
                     self.fault(i, slot, e);
@@ -102,17 +102,12 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// Rules of single opcodes that need no machine.
-    pub(super) fn rules(&mut self, i: &'m Instruction) {
-        match i.opcode {
-            op if op.is_matmul() => {
-                if let Some(Value::Int(flag)) = value(i, "accumulation_flag")
-                    && !matches!(flag, 0..=4 | 6)
-                {
-                    let e = Error::new(Code::J011, "an accumulation flag is 0, 1, 2, 3, 4 or 6").received(flag);
-                    self.fault(i, Slot::Key("accumulation_flag"), e);
-                }
-                for key in ["tile_size", "tile_position"] {
+    /// What the row demands of keys and operands beyond their types.
+    pub(super) fn demands(&mut self, i: &'m Instruction) {
+        for demand in i.opcode.row().demands {
+            match *demand {
+                Demand::AccumulationFlag => self.accumulation_flag(i),
+                Demand::RowsAndColumns(key) => {
                     if let Some(Value::Ints(pair)) = value(i, key)
                         && pair.len() != 2
                     {
@@ -120,46 +115,58 @@ impl<'m> Walk<'m> {
                         self.fault(i, Slot::Key(key), e.received(format!("{} numbers", pair.len())));
                     }
                 }
-            }
-            Opcode::StreamShuffle => self.shuffle(i),
-            Opcode::RegisterAlu => {
-                let op = match value(i, "op") {
-                    Some(Value::Enum(n)) => AluOp::from_ordinal(*n),
-                    _ => None,
-                };
-                // A unary operation may be written with the second operand that the catalogue lists for all of them.
-                if op.is_some_and(|op| !op.is_unary()) && i.ins.len() == 1 {
-                    let e = Error::new(Code::J009, "the operand is a register or an immediate");
-                    self.fault(i, Slot::Operand("ins", 1), e);
+                Demand::ShuffleMask => self.shuffle(i),
+                Demand::OperandsOfOp => self.operands_of_op(i),
+                Demand::Semaphores(key) => self.ids(i, key),
+                Demand::AtMost(key, most) => {
+                    if let Some(Value::Floats(params)) = value(i, key)
+                        && params.len() > most
+                    {
+                        let e = Error::new(Code::J011, format!("a distribution has at most {most} parameters"));
+                        self.fault(i, Slot::Key(key), e.received(params.len()));
+                    }
+                }
+                Demand::RankPairs(key) => {
+                    if let Some(Value::Groups(pairs)) = value(i, key)
+                        && let Some(p) = pairs.iter().find(|p| p.len() != 2)
+                    {
+                        let e = Error::new(Code::J011, format!("`{key}` holds [source, target] pairs"));
+                        self.fault(i, Slot::Key(key), e.received(format!("{p:?}")));
+                    }
+                }
+                // Looked at with the key itself, and in `groups`.
+                Demand::Ranks(_) | Demand::RankGroups(_) => {}
+                Demand::Comparison => self.branch(i),
+                Demand::OneRegister(key) => {
+                    if let Some(Value::Expr(cond)) = value(i, key)
+                        && super::expressions::names(cond).is_ok_and(|n| n.registers.len() != 1 || !n.axes.is_empty())
+                    {
+                        let e = Error::new(Code::J012, "the condition of a DoWhile is one register");
+                        self.fault(i, Slot::Key(key), e.received(cond));
+                    }
                 }
             }
-            Opcode::GroupResetSemaphores => self.ids(i, "sema_group"),
-            Opcode::Rand => {
-                if let Some(Value::Floats(params)) = value(i, "params")
-                    && params.len() > 4
-                {
-                    let e = Error::new(Code::J011, "a distribution has at most 4 parameters").received(params.len());
-                    self.fault(i, Slot::Key("params"), e);
-                }
-            }
-            Opcode::CollectiveCompute => {
-                if let Some(Value::Groups(pairs)) = value(i, "src_target_pairs")
-                    && let Some(p) = pairs.iter().find(|p| p.len() != 2)
-                {
-                    let e = Error::new(Code::J011, "`src_target_pairs` holds [source, target] pairs");
-                    self.fault(i, Slot::Key("src_target_pairs"), e.received(format!("{p:?}")));
-                }
-            }
-            Opcode::CompareAndBranch => self.branch(i),
-            Opcode::DoWhile => {
-                if let Some(Value::Expr(cond)) = value(i, "cond")
-                    && super::expressions::names(cond).is_ok_and(|n| n.registers.len() != 1 || !n.axes.is_empty())
-                {
-                    let e = Error::new(Code::J012, "the condition of a DoWhile is one register");
-                    self.fault(i, Slot::Key("cond"), e.received(cond));
-                }
-            }
-            _ => {}
+        }
+    }
+
+    fn accumulation_flag(&mut self, i: &'m Instruction) {
+        if let Some(Value::Int(flag)) = value(i, "accumulation_flag")
+            && !matches!(flag, 0..=4 | 6)
+        {
+            let e = Error::new(Code::J011, "an accumulation flag is 0, 1, 2, 3, 4 or 6").received(flag);
+            self.fault(i, Slot::Key("accumulation_flag"), e);
+        }
+    }
+
+    fn operands_of_op(&mut self, i: &'m Instruction) {
+        let op = match value(i, "op") {
+            Some(Value::Enum(n)) => AluOp::from_ordinal(*n),
+            _ => None,
+        };
+        // A unary operation may be written with the second operand that the catalogue lists for all of them.
+        if op.is_some_and(|op| !op.is_unary()) && i.ins.len() == 1 {
+            let e = Error::new(Code::J009, "the operand is a register or an immediate");
+            self.fault(i, Slot::Operand("ins", 1), e);
         }
     }
 
@@ -205,8 +212,12 @@ fn value<'i>(i: &'i Instruction, key: &str) -> Option<&'i Value> {
     i.opcode.row().field_index(key).and_then(|n| i.fields.get(n)).and_then(Option::as_ref)
 }
 
-fn is_ranks(key: &str) -> bool {
-    matches!(key, "replica_groups" | "src_target_pairs")
+fn holds_ranks(i: &Instruction, key: &str) -> bool {
+    let of_ranks = |d: &Demand| match d {
+        Demand::Ranks(k) | Demand::RankGroups(k) | Demand::RankPairs(k) => *k == key,
+        _ => false,
+    };
+    i.opcode.row().demands.iter().any(of_ranks)
 }
 
 /// c + coeff * register (`bir-json.md` 9).

@@ -26,8 +26,9 @@ impl<'m> Walk<'m> {
         }
         self.operands(i);
         self.fields(i);
-        self.rules(i);
+        self.demands(i);
         self.sync(i);
+        self.groups(i);
         true
     }
 }

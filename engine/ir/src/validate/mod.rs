@@ -239,9 +239,6 @@ impl<'m> Walk<'m> {
         if self.full && !self.instruction_itself(i) {
             return;
         }
-        if self.full {
-            self.groups(i);
-        }
         if self.names {
             self.references(i);
         }

@@ -112,8 +112,7 @@ impl Context<'_> {
         (inst.overlaps, inst.apart) = overlaps(self.program, &inst);
         inst.all_static = all_static(self.program, &inst);
         self.program.syncs.push(sync);
-        self.program.insts.push(inst);
-        Ok(RowId::of(self.program.insts.len() - 1))
+        Ok(self.program.push(inst))
     }
 
     /// A register output, or the fault it raises: the body of a loop does not write its induction variable (S012).
