@@ -172,8 +172,8 @@ fn seed(op: AluOp, rule: EpilogueSeed) -> Option<f32> {
     if rule == EpilogueSeed::Zero && op.is(Trait::Extreme) { Some(0.0) } else { op.accumulator_start() }
 }
 
-/// The drains ReadActivationAccumulator (5), ActivationReadAccumulator (101) and DveReadAccumulator (102): writes one
-/// value per lane, negated when asked for. The registers keep their values.
+/// The instructions that read the accumulator out, ReadActivationAccumulator (5), ActivationReadAccumulator (101) and
+/// DveReadAccumulator (102): one value per lane, negated when asked for. The registers keep their values.
 pub fn read_accumulator(state: &Accumulator, negated: bool, dst: &mut Dst, profile: &Profile) -> Result<()> {
     if dst.dtype() != Dtype::Float32 {
         return Err(Error::new(Code::S007, "the accumulator is drained to float32").received(dst.dtype()));

@@ -48,7 +48,7 @@ pub fn bn_stats(p: &BnStats, src: &Src, dst: &mut Dst, profile: &Profile) -> Res
                 }
                 if count % 2 == 1 {
                     n += 1.0;
-                    // There is no odd element, so the odd half keeps its state.
+                    // The lane has no odd element left, so the odd half keeps its state.
                     let odd = (mean, m2);
                     let x = std::array::from_fn(|l| [bufs[l][count - 1], 0.0]);
                     welford(1.0 / n, &x, &mut mean, &mut m2);

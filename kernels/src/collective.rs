@@ -242,7 +242,7 @@ pub fn all_to_all(ranks: &[Src], rank: usize, dst: &mut Dst, profile: &Profile) 
     route(&segments, ranks, dst, profile)
 }
 
-/// Where the chunks of an AllToAllV lie, as the metadata tensor of one rank says: row 0 counts sent, row 1 where they
+/// Where the chunks of an AllToAllV are, as the metadata tensor of one rank says: row 0 counts sent, row 1 where they
 /// start, row 2 received counts, row 3, which may be absent, where received chunks go. All in elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChunkTable {

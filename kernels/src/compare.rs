@@ -3,7 +3,7 @@
 use crate::Dtype;
 use crate::{cast, parallel};
 
-/// How far a value may be from its golden: |got - want| <= atol + rtol * |want|.
+/// How far a value may be from its golden value: |got - want| <= atol + rtol * |want|.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
     /// Relative part, as a fraction.

@@ -27,7 +27,7 @@ thread_local! {
     static LOOK: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Restores what was installed before.
+/// Restores the stop that was installed before.
 struct Restore(Option<Arc<Stop>>);
 
 impl Drop for Restore {

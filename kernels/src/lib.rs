@@ -1,7 +1,7 @@
 //! What one BIR instruction computes: pure functions over bytes.
 //!
 //! This crate knows dtypes, conversions, ALU operations, access patterns and the kernels built from them. It knows
-//! nothing of the machine: no entities, no semaphores, no module. A kernel takes [`access::Src`] and [`access::Dst`]
+//! nothing of the machine: no entities, no semaphores, no modules. A kernel takes [`access::Src`] and [`access::Dst`]
 //! views plus its parameters, and either writes its result or returns an [`error::Error`].
 
 #[macro_use]

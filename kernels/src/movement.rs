@@ -68,7 +68,7 @@ pub(crate) fn castable(src: Dtype, dst: Dtype, profile: &Profile) -> Result<()> 
     cast::check_cast(src, dst, profile)
 }
 
-/// Reads elements as the bytes of `to`: unchanged when the dtypes agree, else through the hub. At most a chunk.
+/// Reads elements as the bytes of `to`: unchanged when the dtypes agree, else through float32. At most a chunk.
 pub(crate) fn read_as(src: &Src, lane: usize, start: usize, to: Dtype, cfg: Fp8Config, out: &mut [u8]) {
     if src.dtype() == to {
         return src.gather(lane, start, out);

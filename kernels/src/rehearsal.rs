@@ -10,7 +10,7 @@ thread_local! {
     static ON: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Puts back what was before.
+/// Restores the state from before the rehearsal, also after a panic.
 struct Restore(bool);
 
 impl Drop for Restore {

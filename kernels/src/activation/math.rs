@@ -183,7 +183,7 @@ pub(super) fn log1p_unit(e: f64) -> f64 {
     (s * z).mul_add(poly(&ATANH, z), 2.0 * s)
 }
 
-/// Natural logarithm of a normal positive float32; nonsense for others.
+/// Natural logarithm of a normal positive float32; meaningless for others.
 #[inline(always)]
 pub(super) fn ln(x: f32) -> f64 {
     const SQRT_HALF: i32 = 0x3F35_04F3;

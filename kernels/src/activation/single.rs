@@ -251,7 +251,7 @@ pub(super) fn sin<V: Vector>(x: V) -> V {
     quiet(x, y)
 }
 
-/// Sine of |x| < [`SIN_LIMIT`]; nonsense for others.
+/// Sine of |x| < [`SIN_LIMIT`]; meaningless for others.
 #[inline(always)]
 fn sin_near<V: Vector>(x: V) -> V {
     let one = V::splat(1.0);

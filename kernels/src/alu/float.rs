@@ -25,7 +25,7 @@ enum Step {
     Average(f32),
 }
 
-/// The functor of an average over `n` values, which is no member of the map: acc + (1/n) * x (`alu.md` 4.10).
+/// The function of an average over `n` values, which programs cannot name: acc + (1/n) * x (`alu.md` 4.10).
 pub fn average_op(n: usize) -> FloatOp {
     FloatOp(Step::Average(1.0 / n as f32))
 }

@@ -74,7 +74,7 @@ fn fits<N: Number>(src: &Source, stages: &[Option<Stage<N>>; 2], dst: &mut Dst) 
         None | Some(Operand::Scalar(_)) => true,
         Some(Operand::Spread(_, step)) => *step == len,
         Some(Operand::Full(Source::Apart(v))) => rows(v),
-        // The destination as it was: the first stage may read it, if its other operand is somewhere else.
+        // The operand is the destination itself: the first stage may read it, if its other operand has memory of its own.
         Some(Operand::Full(Source::Same)) => src.apart().is_some() && (k == 0 || stages[0].is_none()),
     })
 }

@@ -9,7 +9,7 @@ use crate::{Code, Dtype, Error, Profile, Result};
 
 /// A working type: float32, int32 (bit-vector path) or int64 (address path).
 pub(crate) trait Number: bytemuck::Pod + Send + Sync {
-    /// A member of this type's functor map.
+    /// An operation of this type's map.
     type Op: Operation<Value = Self>;
 
     /// Memory of this dtype holds working values as they are.

@@ -42,7 +42,7 @@ pub struct TensorScalarPtr {
     pub address: bool,
 }
 
-/// out = op1(op0(in, const0), const1). Bypass hands its left operand on: the input, or the scalar when reversed.
+/// out = op1(op0(in, const0), const1). Bypass gives its left operand: the input, or the scalar when reversed.
 ///
 /// A bit-vector operation selects int32 for both stages; its immediates follow ruling D2.
 pub fn tensor_scalar(p: &TensorScalar, src: &Source, dst: &mut Dst, profile: &Profile) -> Result<()> {

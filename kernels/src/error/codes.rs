@@ -69,17 +69,17 @@ codes! {
         rule: "options and arguments follow `birsim --help`",
         advice: "see `birsim --help`";
     F009 Invalid "one file for two purposes",
-        rule: "a file that a run writes is no other file that it writes, and none that it reads",
+        rule: "a run writes each file once, and no file that it reads",
         advice: "choose another file; nothing was run or written";
     F010 Invalid "malformed manifest or results of a batch",
         rule: "a manifest holds one JSON object per line, an item with at least the key \"program\"; results hold one line per item",
-        advice: "mend the line; see `birsim batch --help`";
+        advice: "correct the line; see `birsim batch --help`";
     J001 Invalid "malformed JSON",
         rule: "a BIR module is one JSON object",
         advice: "the text is damaged or cut off; write the module again";
     J002 Invalid "wrong type of a value",
         rule: "every key holds a value of its documented type",
-        advice: "see the key's type in engine/docs/bir-json.md or engine/docs/opcode-keys.md";
+        advice: "write the value in the type that the key has; `birsim ops OPCODE` lists the keys of an instruction";
     J003 Invalid "required key missing",
         rule: "required keys must be present",
         advice: "add the key";
@@ -100,7 +100,7 @@ codes! {
         advice: "correct the pattern";
     J009 Invalid "operand count or kind",
         rule: "an instruction has the operands its opcode documents",
-        advice: "see its operands in engine/docs/opcode-keys.md";
+        advice: "see its operands with `birsim ops OPCODE`";
     J010 Invalid "abstract opcode",
         rule: "the six abstract base types are never instantiated",
         advice: "use a concrete opcode of the family";
@@ -118,7 +118,7 @@ codes! {
         advice: "flatten the module";
     J015 Invalid "key written twice",
         rule: "a key occurs once in an object",
-        advice: "keep the value that is meant";
+        advice: "delete the key that is not meant";
     J016 Invalid "malformed groups of ranks",
         rule: "a rank is in one group, once, and is the target of one pair",
         advice: "correct the groups";
@@ -156,11 +156,11 @@ codes! {
         rule: "an instruction computes in float32, int32 or int64, and each of these has its own set of ALU operations",
         advice: "use an operation that this arithmetic has, or operands of another kind of dtype";
     S007 Fault "dtype not supported by the instruction",
-        rule: "each instruction accepts the dtypes documented for it in engine/docs",
+        rule: "each instruction accepts only the dtypes that are documented for it",
         advice: "give the operand a dtype that the instruction accepts; a TensorCopy before it converts";
     S008 Fault "kernel contract violated",
         rule: "the operands and fields of an instruction satisfy its documented contract",
-        advice: "change the operand or field that the message names so that what it says holds";
+        advice: "change the operand or field that the message names";
     S009 Fault "limit reached",
         rule: "a run stays inside --max-memory, --max-instructions and --timeout",
         advice: "raise the limit, or look for a loop that never ends";
@@ -184,7 +184,7 @@ codes! {
         advice: "assign an engine";
     S017 Fault "checker",
         rule: "a program keeps the rule of every checker that --check selects",
-        advice: "mend the instruction that the message names, or leave the checker out of --check";
+        advice: "correct the instruction that the message names, or leave the checker out of --check";
     S018 Fault "capacity exceeded",
         rule: "allocated locations fit the memory of the target",
         advice: "choose a larger target or smaller tiles";

@@ -57,7 +57,7 @@ pub struct FieldInfo {
     pub topic: &'static str,
     /// Rulings (`D4`) and sections of the pages in `engine/docs` (`alu 2.1`) that it decides.
     pub sources: &'static [&'static str],
-    /// Opcodes whose results depend on it; `*` for all, empty for what is no instruction.
+    /// Opcodes whose results depend on it; `*` for all, empty when no instruction does.
     pub opcodes: &'static [&'static str],
     /// What it decides.
     pub what: &'static str,

@@ -1,10 +1,10 @@
-//! Documented facts that look like choices but are none: no second reading of them is known. `birsim ops --fidelity` lists
+//! Documented facts that look like choices but are not: no second reading of them is known. `birsim ops --fidelity` lists
 //! them beside the fields, and nothing can set them.
 
 /// One such fact.
 #[derive(Debug)]
 pub struct Note {
-    /// A name to speak of it.
+    /// Name by which it is cited.
     pub name: &'static str,
     /// Part of the simulator it belongs to.
     pub topic: &'static str,
@@ -12,7 +12,7 @@ pub struct Note {
     pub answer: &'static str,
     /// Rulings (`D4`) and sections of the pages in `engine/docs` (`alu 2.1`) that raise the question.
     pub sources: &'static [&'static str],
-    /// Opcodes that it is about; `*` for all, empty for what is no instruction.
+    /// Opcodes that it is about; `*` for all, empty when it is about no instruction.
     pub opcodes: &'static [&'static str],
     /// The fact.
     pub what: &'static str,
