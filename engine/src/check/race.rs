@@ -5,6 +5,7 @@
 
 mod clock;
 mod history;
+mod pieces;
 mod record;
 mod scalars;
 mod shared;

@@ -226,8 +226,7 @@ impl Flow<'_> {
                     Guard::Allow => MAX_CALLS,
                 };
                 if calls > most {
-                    return Err(Error::new(Code::S013, "a called function calls another one")
-                        .received(&program.functions[*function].name));
+                    return Err(nested_call(program, *function));
                 }
                 let actuals: Vec<SetId> = bindings.iter().map(|(_, a)| self.bindings.0[*a]).collect();
                 let mut restore = Vec::new();

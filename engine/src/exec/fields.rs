@@ -42,7 +42,7 @@ pub struct Bound {
     pub prepare: Prepare,
     /// Runs it.
     pub run: Execute,
-    /// Running it changes nothing but memory, and it checks its operands before it looks at their elements.
+    /// Rehearsing it changes nothing, and it checks its operands before it looks at their elements.
     pub rehearses: bool,
 }
 

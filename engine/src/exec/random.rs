@@ -183,7 +183,9 @@ pub fn set_state(cx: &mut Cx, own: &params::SetRandState) -> Result<()> {
     match seed {
         None => load(cx, of),
         Some(seed) if of.second => {
-            cx.put_host_rng(Mt19937_64::new(seed));
+            if !cx.rehearses() {
+                cx.put_host_rng(Mt19937_64::new(seed));
+            }
             Ok(())
         }
         Some(_) => Err(Error::new(Code::S008, "a single number seeds the generator of the vector engine only")

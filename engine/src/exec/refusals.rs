@@ -9,6 +9,7 @@ use super::{Cx, Machine};
 use crate::ir::RouteClass;
 use crate::world::*;
 use crate::{Code, Error, Result};
+use birsim_kernels::profile::Guard;
 use birsim_kernels::rehearsal::rehearse;
 
 /// Makes rehearsals possible, where the host has address space for them.
@@ -24,6 +25,13 @@ pub fn refusals(m: &mut Machine, row: RowId) -> Vec<Error> {
     let mut found = Vec::new();
     if let Err(e) = check_engine(program, inst) {
         found.push(e);
+    }
+    // Functions other than the entry run in a call only.
+    if let Control::Call { function, .. } = &inst.control
+        && m.settings.profile.nested_calls == Guard::Refuse
+        && program.blocks.get(inst.block.at()).is_some_and(|b| b.function != FunctionId::ENTRY)
+    {
+        found.push(nested_call(program, *function));
     }
     match code(inst.opcode) {
         None => found.extend(unmodelled(inst, m.settings.unsupported_is_error)),

@@ -90,11 +90,8 @@ fn location(cx: &Cx, spec: &DynamicSpec, set: SetId) -> Result<LocId> {
             .received(format!("{sub} of {}", info.locations.len()))
             .at(|p| p.tensor = Some(info.name.to_string()))
     })?;
-    if spec.is_refused(cx.inst.opcode, cx.profile().dram_by_register, &cx.m.places[loc].0) {
-        return Err(Error::new(Code::S015, "this instruction cannot access DRAM through a register pattern")
-            .received(cx.inst.opcode)
-            .at(|p| p.tensor = Some(cx.m.program.locations[loc].name.to_string())));
-    }
+    let (place, meta) = (&cx.m.places[loc].0, &cx.m.program.locations[loc]);
+    spec.guard(cx.inst.opcode, cx.profile().dram_by_register, place, meta)?;
     Ok(loc)
 }
 

@@ -36,11 +36,10 @@ const FAMILIES: &[(&[(Opcode, Bound)], bool)] = &[
     (elementwise::BOUND, true),
     (external::BOUND, false),
     (fill::BOUND, true),
-    // Which rows of a table are in bounds depends on the indices.
-    (indirect::BOUND, false),
+    (indirect::BOUND, true),
     (pe::BOUND, true),
     (print::BOUND, false),
-    (random::BOUND, false),
+    (random::BOUND, true),
     (registers::BOUND, false),
     (search::BOUND, true),
     (select::BOUND, true),

@@ -415,7 +415,7 @@ impl Cx<'_, '_> {
         let place = self.m.places[loc].0.clone();
         let (lo, hi) = place.extent();
         // Reading changes nothing, so bytes that are there are not made the core's own.
-        if !place.runs().all(|(lo, hi)| self.m.arenas[arena].is_present(lo, hi)) {
+        if !self.rehearses() && !place.runs().all(|(lo, hi)| self.m.arenas[arena].is_present(lo, hi)) {
             self.present(&place)?;
         }
         let own = (arena, lo as i64, hi as i64);
@@ -423,6 +423,8 @@ impl Cx<'_, '_> {
         for o in 0..self.n_outs() {
             shared |= self.span(self.n_ins() + o)?.is_some_and(|out| meet(out, own));
         }
+        // In a rehearsal inputs and outputs have regions of their own.
+        shared &= !self.rehearses();
         let address = self.m.program.locations[loc].addr as i64 - lo as i64;
         let pattern = self.pattern(kept)?.clone();
         let whole = place.whole(pattern.dtype())?;
@@ -475,8 +477,10 @@ impl Cx<'_, '_> {
         let Tensor { loc, pattern: kept, .. } = t;
         let place = self.m.places[loc].0.clone();
         let (lo, _) = place.extent();
-        self.present(&place)?;
-        note_write(&mut self.m.states[loc], Writer::Row(self.row));
+        if !self.rehearses() {
+            self.present(&place)?;
+            note_write(&mut self.m.states[loc], Writer::Row(self.row));
+        }
         let whole = place.whole(self.pattern(kept)?.dtype())?;
         self.m.scratch.stage.buffer(at, 0, &self.m.settings.limits)?.whole = Some(whole);
         let address = self.m.program.locations[loc].addr as i64 - lo as i64;

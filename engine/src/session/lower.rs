@@ -275,7 +275,7 @@ impl<'a> Lowering<'a> {
         let mut counts = [0u16; 3];
         for (role, count) in [Role::In, Role::Out, Role::Index].into_iter().zip(&mut counts) {
             for (_, arg) in args.iter().filter(|(r, _)| *r == role) {
-                let operand = self.operand(&block.pairs, arg).map_err(|e| operand_name(e, role, *count))?;
+                let operand = self.operand(i.opcode, &block.pairs, arg).map_err(|e| operand_name(e, role, *count))?;
                 self.program.operands.push(operand);
                 *count = count
                     .checked_add(1)
@@ -337,7 +337,7 @@ impl<'a> Lowering<'a> {
         Ok(self.program.push(inst))
     }
 
-    fn operand(&mut self, pairs: &[ApPair], arg: &Arg) -> Result<Opnd> {
+    fn operand(&mut self, opcode: Opcode, pairs: &[ApPair], arg: &Arg) -> Result<Opnd> {
         Ok(match arg {
             Arg::Tensor { location, dtype, offset, pairs: (first, n), dynamic } => {
                 let ap = &pairs[*first as usize..][..*n as usize];
@@ -352,7 +352,7 @@ impl<'a> Lowering<'a> {
                             }
                             None => Ex::C(*offset),
                         };
-                        Opnd::Dynamic(Box::new(DynamicSpec {
+                        let mut spec = DynamicSpec {
                             // A location and its set have the same number.
                             set: SetId(loc.0),
                             sub: Ex::C(0),
@@ -365,7 +365,11 @@ impl<'a> Lowering<'a> {
                             operand_scale: None,
                             bytes: None,
                             anchor: None,
-                        }))
+                        };
+                        // Sessions have no register patterns, so nothing is refused here.
+                        let guard = self.settings.profile.dram_by_register;
+                        spec.fix(self.program, opcode, guard, |loc| self.places[loc].0.clone())?;
+                        Opnd::Dynamic(Box::new(spec))
                     }
                 }
             }

@@ -1,5 +1,12 @@
 //! The six stages of a tick, one file each, chained in one schedule, and the system that begins further ticks.
 
+/// The stages of a tick, in order: calls a macro with their names.
+macro_rules! stages {
+    ($with:ident) => {
+        $with!(select, wait, dispatch, memory, publish, advance)
+    };
+}
+
 mod advance;
 mod dispatch;
 mod machine;
@@ -26,15 +33,9 @@ pub struct Stages;
 pub fn pass() -> Schedule {
     let mut schedule = Schedule::default();
     schedule.set_executor(SingleThreadedExecutor::new());
-    let stages = (
-        select::select,
-        wait::wait,
-        dispatch::dispatch,
-        memory::memory,
-        publish::publish,
-        advance::advance,
-        pass::go_on,
-    );
-    schedule.add_systems(stages.chain().in_set(Stages));
+    macro_rules! systems {
+        ($($stage:ident),*) => { ($($stage::$stage,)* pass::go_on) };
+    }
+    schedule.add_systems(stages!(systems).chain().in_set(Stages));
     schedule
 }

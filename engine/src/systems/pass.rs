@@ -6,12 +6,12 @@
 //! stages in the same order, until about as much has been issued as fits into a window, or until there is something for
 //! the driver to look at. Runs with observers have one tick in each pass, because systems of `check` follow every tick.
 
+use super::machine::{ArenaState, LocationColumns, Storage, with_storage};
 use super::{advance, dispatch, memory, publish, select, wait};
 use crate::check::Hooks;
 use crate::control::act::Acts;
 use crate::control::advance::Flow;
 use crate::exec::Machine;
-use crate::memory::{ArenaMem, WrittenMarks};
 use crate::sync::Banks;
 use crate::systems::Calls;
 use crate::world::columns::{column, slice, table};
@@ -20,8 +20,6 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
 use birsim_kernels::halt;
 
-type ArenaState = (&'static mut ArenaMem, &'static mut InitShadow, &'static mut AccumShadow, &'static mut WrittenMarks);
-type Arenas<'a> = (&'a mut [ArenaMem], &'a mut [InitShadow], &'a mut [AccumShadow], &'a mut [WrittenMarks]);
 type EngineState = (
     &'static mut Cursor,
     &'static mut Status,
@@ -52,7 +50,7 @@ pub(super) struct AllStages<'w, 's> {
     host_rng: ResMut<'w, HostRng>,
     prints: ResMut<'w, Prints>,
     arenas: Query<'w, 's, ArenaState>,
-    locations: Query<'w, 's, (&'static Placement, &'static mut LocationState)>,
+    locations: Query<'w, 's, LocationColumns>,
     engines: Query<'w, 's, EngineState>,
     axes: Query<'w, 's, &'static mut Induction>,
     triggers: Query<'w, 's, &'static mut FireCount>,
@@ -78,20 +76,6 @@ impl AllStages<'_, '_> {
     fn ticks(&mut self) {
         let (program, settings) = (&*self.program, &*self.settings);
         let syncs = slice!(self.rows);
-        let (mut arenas, mut locations) = (table!(self.arenas), table!(self.locations));
-        let (mem, inits, accums, written): Arenas = match &mut arenas {
-            Some((a, i, s, w)) => (
-                a.bypass_change_detection(),
-                i.bypass_change_detection(),
-                s.bypass_change_detection(),
-                w.bypass_change_detection(),
-            ),
-            None => (&mut [], &mut [], &mut [], &mut []),
-        };
-        let (places, states): (&[Placement], &mut [LocationState]) = match &mut locations {
-            Some((p, s)) => (p, s.bypass_change_detection()),
-            None => (&[], &mut []),
-        };
         let (mut engines, mut semaphores, mut events) =
             (table!(self.engines), table!(self.semaphores), table!(self.events));
         let (Some((cursors, status, registers, accumulators, rngs)), Some((values, touched, peaks)), Some((bits, set))) =
@@ -117,70 +101,92 @@ impl AllStages<'_, '_> {
                 Banks { semaphores: values, touched, peaks, events: bits, event_touched: set, post, findings, settings }
             };
         }
-        let mut issued = issue.rows.len();
-        while !ends((settings, syncs), stats, findings, pc, issue, issued) {
-            select::run(select::Select {
-                program,
-                settings,
-                findings,
-                pc,
-                issue,
-                syncs,
-                cursors,
-                status,
-                registers,
-                induction,
-                semaphores: values,
-                events: bits,
-            });
-            wait::run(program, pc, issue, findings, syncs, bits);
-            dispatch::run(program, issue, calls);
-            let mut machine = Machine {
-                program,
-                syncs,
-                arenas: mem,
-                inits,
-                accums,
-                written,
-                places,
-                states,
-                registers,
-                accumulators,
-                rngs,
-                induction,
-                fires,
-                settings,
-                bindings,
-                stats,
-                findings,
-                mail,
-                post,
-                scratch,
-                host_rng,
-                prints,
-                watch: None,
-            };
-            memory::run(&mut machine, calls, issue);
-            let acts = Acts { program, syncs, settings, pc, registers, induction, fires, banks: banks!() };
-            publish::run(acts, &issue.rows);
-            let (cursors, status) = (&mut cursors[..QUEUES], &mut status[..QUEUES]);
-            let mut flow = Flow {
-                program,
-                syncs,
-                settings,
-                pc,
-                cursors,
-                status,
-                registers,
-                induction,
-                banks: banks!(),
-                bindings,
-                due,
-            };
-            advance::run(&mut flow, stats);
-            // A tick that only moves control counts as well, so that a pass always ends.
-            issued += issue.rows.len().max(1);
-        }
+        with_storage(&mut self.arenas, &mut self.locations, |storage| {
+            let Storage { arenas, inits, accums, written, places, states } = storage;
+            // What each stage is called with; `stages!` calls them in the order of the schedule.
+            macro_rules! stage {
+                (select) => {
+                    select::run(select::Select {
+                        program,
+                        settings,
+                        findings,
+                        pc,
+                        issue,
+                        syncs,
+                        cursors,
+                        status,
+                        registers,
+                        induction,
+                        semaphores: values,
+                        events: bits,
+                    })
+                };
+                (wait) => {
+                    wait::run(program, pc, issue, findings, syncs, bits)
+                };
+                (dispatch) => {
+                    dispatch::run(program, issue, calls)
+                };
+                (memory) => {
+                    let mut machine = Machine {
+                        program,
+                        syncs,
+                        arenas,
+                        inits,
+                        accums,
+                        written,
+                        places,
+                        states,
+                        registers,
+                        accumulators,
+                        rngs,
+                        induction,
+                        fires,
+                        settings,
+                        bindings,
+                        stats,
+                        findings,
+                        mail,
+                        post,
+                        scratch,
+                        host_rng,
+                        prints,
+                        watch: None,
+                    };
+                    memory::run(&mut machine, calls, issue)
+                };
+                (publish) => {
+                    let acts = Acts { program, syncs, settings, pc, registers, induction, fires, banks: banks!() };
+                    publish::run(acts, &issue.rows)
+                };
+                (advance) => {
+                    let (cursors, status) = (&mut cursors[..QUEUES], &mut status[..QUEUES]);
+                    let mut flow = Flow {
+                        program,
+                        syncs,
+                        settings,
+                        pc,
+                        cursors,
+                        status,
+                        registers,
+                        induction,
+                        banks: banks!(),
+                        bindings,
+                        due,
+                    };
+                    advance::run(&mut flow, stats)
+                };
+            }
+            macro_rules! tick {
+                ($($stage:ident),*) => { $({ stage!($stage); })* };
+            }
+            let mut issued = issue.rows.len();
+            while !ends((settings, syncs), stats, findings, pc, issue, issued) {
+                stages!(tick);
+                // A tick that only moves control counts as well, so that a pass always ends.
+                issued += issue.rows.len().max(1);
+            }
+        });
     }
 }
 

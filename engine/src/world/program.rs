@@ -82,25 +82,24 @@ pub struct Anchor {
 }
 
 impl DynamicSpec {
-    /// Decides what the run cannot change for an operand of an instruction. `place` tells where a location is.
-    pub(super) fn fix(
+    /// Decides what the run cannot change for an operand of an instruction, and refuses what no run would accept. `place`
+    /// tells where a location is.
+    pub(crate) fn fix(
         &mut self,
         program: &Program,
         opcode: Opcode,
         guard: Guard,
         place: impl Fn(LocId) -> LocationInfo,
-    ) {
+    ) -> Result<(), Error> {
         let set = &program.sets[self.set];
         // A formal argument is bound by the call, and an index vector picks rows of its own.
         if set.formal || self.vector.is_some() {
-            return;
+            return Ok(());
         }
         let sub = self.sub.as_const().and_then(|s| usize::try_from(s).ok());
-        let Some(loc) = sub.and_then(|s| set.locations.get(s)).copied() else { return };
+        let Some(loc) = sub.and_then(|s| set.locations.get(s)).copied() else { return Ok(()) };
         let place = place(loc);
-        if self.is_refused(opcode, guard, &place) {
-            return;
-        }
+        self.guard(opcode, guard, &place, &program.locations[loc])?;
         let (lo, hi) = place.extent();
         self.anchor = Moving::of(&place, self.dtype, &self.ap).map(|moving| Anchor {
             loc,
@@ -108,11 +107,18 @@ impl DynamicSpec {
             extent: (lo as i64, hi as i64),
             moving,
         });
+        Ok(())
     }
 
-    /// The instruction cannot access DRAM through a register pattern (ruling D47).
-    pub fn is_refused(&self, opcode: Opcode, guard: Guard, place: &LocationInfo) -> bool {
-        guard == Guard::Refuse && self.by_register && place.ty.is_dram() && !opcode.is(Trait::DramByRegister)
+    /// Most instructions cannot access DRAM through a register pattern (ruling D47).
+    pub fn guard(&self, opcode: Opcode, guard: Guard, place: &LocationInfo, meta: &LocationMeta) -> Result<(), Error> {
+        let guarded = guard == Guard::Refuse && self.by_register && place.ty.is_dram();
+        if !guarded || opcode.is(Trait::DramByRegister) {
+            return Ok(());
+        }
+        Err(Error::new(Code::S015, "this instruction cannot access DRAM through a register pattern")
+            .received(opcode)
+            .at(|p| p.tensor = Some(meta.name.to_string())))
     }
 }
 

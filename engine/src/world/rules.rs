@@ -1,7 +1,7 @@
 //! Rules about instructions that several stages ask for.
 
 use super::expr::Env;
-use super::{CompiledPredicate, Inst, Opnd, Program};
+use super::{CompiledPredicate, FunctionId, Inst, Opnd, Program};
 use crate::ir::{BranchCompare, Engine, Opcode, PredicateOp, Trait};
 use crate::{Code, Error, Result};
 use birsim_kernels::Dtype;
@@ -64,4 +64,9 @@ pub fn compared(ins: &[Opnd], op: BranchCompare, dtypes: BranchDtypes) -> Result
         return Err(Error::new(Code::S008, "the branch comparison is Unsupported").operand("comp_op"));
     }
     Ok(dtype)
+}
+
+/// The error of a call in a called function.
+pub fn nested_call(program: &Program, callee: FunctionId) -> Error {
+    Error::new(Code::S013, "a called function calls another one").received(&program.functions[callee].name)
 }

@@ -1,8 +1,8 @@
 //! Who touched which bytes of an arena last.
 
 use super::clock::{Clock, THREADS};
+use super::pieces::Pieces;
 use crate::world::RowId;
-use std::collections::BTreeMap;
 
 /// Pieces that are kept per arena. Beyond that the record is cleared, which can only hide races.
 const PIECES: usize = 1 << 17;
@@ -21,10 +21,9 @@ struct Noted {
     exact: bool,
 }
 
-/// Neighbouring bytes with the same accesses, up to `hi`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Piece {
-    hi: usize,
+/// What was done to some bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Accesses {
     write: Option<Noted>,
     reads: [Option<Noted>; THREADS],
 }
@@ -39,9 +38,9 @@ pub(super) struct Conflict {
     pub(super) hi: usize,
 }
 
-/// The pieces of an arena, by first byte.
+/// Who touched which bytes of an arena last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Map(BTreeMap<usize, Piece>);
+pub(super) struct Map(Pieces<Accesses>);
 
 impl Map {
     /// The first earlier access to [lo, hi) that the current one does not follow. Reads conflict with writes only. Two
@@ -57,15 +56,9 @@ impl Map {
     ) -> Option<Conflict> {
         let open =
             |n: &Noted| n.touch.thread != thread && clock.of(n.touch.thread) < n.touch.tick && (exact || n.exact);
-        let start = self.0.range(..=lo).next_back().filter(|(_, p)| p.hi > lo).map_or(lo, |(k, _)| *k);
-        for (from, p) in self.0.range(start..hi) {
-            let of = |n: &Noted, w: bool| Conflict {
-                thread: n.touch.thread,
-                row: n.touch.row,
-                writes: w,
-                lo: *from,
-                hi: p.hi,
-            };
+        for (from, to, p) in self.0.over(lo, hi) {
+            let of =
+                |n: &Noted, w: bool| Conflict { thread: n.touch.thread, row: n.touch.row, writes: w, lo: from, hi: to };
             if let Some(w) = p.write.as_ref().filter(|n| open(n)) {
                 return Some(of(w, true));
             }
@@ -81,52 +74,19 @@ impl Map {
         if lo >= hi {
             return;
         }
-        if self.0.len() > PIECES {
-            self.0.clear();
-        }
-        self.cut(lo);
-        self.cut(hi);
+        self.0.bound(PIECES);
         let noted = Some(Noted { touch, exact });
         if writes && exact {
             // An exact write replaces the record: whoever follows it also follows everything it followed.
-            let doomed: Vec<usize> = self.0.range(lo..hi).map(|(k, _)| *k).collect();
-            doomed.iter().for_each(|k| {
-                self.0.remove(k);
-            });
-            self.0.insert(lo, Piece { hi, write: noted, reads: [None; THREADS] });
-            return;
+            return self.0.replace(lo, hi, Accesses { write: noted, reads: [None; THREADS] });
         }
-        let mut at = lo;
-        while at < hi {
-            let end = match self.0.range_mut(at..hi).next() {
-                Some((k, p)) if *k == at => {
-                    if writes {
-                        p.write = noted;
-                    }
-                    if reads {
-                        p.reads[touch.thread] = noted;
-                    }
-                    p.hi
-                }
-                next => {
-                    let end = next.map_or(hi, |(k, _)| *k);
-                    let mut reads_of = [None; THREADS];
-                    if reads {
-                        reads_of[touch.thread] = noted;
-                    }
-                    self.0.insert(at, Piece { hi: end, write: if writes { noted } else { None }, reads: reads_of });
-                    end
-                }
-            };
-            at = end;
-        }
-    }
-
-    /// Splits the piece that contains `at`, if there is one.
-    fn cut(&mut self, at: usize) {
-        let Some((_, p)) = self.0.range_mut(..at).next_back().filter(|(_, p)| p.hi > at) else { return };
-        let rest = p.clone();
-        p.hi = at;
-        self.0.insert(at, rest);
+        self.0.change(lo, hi, |p| {
+            if writes {
+                p.write = noted;
+            }
+            if reads {
+                p.reads[touch.thread] = noted;
+            }
+        });
     }
 }

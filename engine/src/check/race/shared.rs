@@ -1,10 +1,10 @@
 //! Accesses of several cores to the memory that they share.
 
 use super::clock::{Clock, QUEUE};
+use super::pieces::Pieces;
 use crate::check::Scene;
 use crate::exec::effects::Effect;
 use crate::world::{LocId, RowId};
-use std::collections::BTreeMap;
 
 /// One access of a core to shared memory.
 #[derive(Clone, Debug)]
@@ -57,10 +57,9 @@ struct Noted {
     exact: bool,
 }
 
-/// Neighbouring bytes with the same accesses, up to `hi`.
-#[derive(Clone, Debug)]
-struct Piece {
-    hi: usize,
+/// What was done to some bytes.
+#[derive(Clone, Debug, Default)]
+struct Accesses {
     write: Option<Noted>,
     /// The last read of every thread of every core.
     reads: Vec<Noted>,
@@ -78,7 +77,7 @@ pub struct Found {
 
 /// Who touched which bytes of one shared tensor last.
 #[derive(Default)]
-pub struct SharedAccesses(BTreeMap<usize, Piece>);
+pub struct SharedAccesses(Pieces<Accesses>);
 
 impl SharedAccesses {
     /// Records an access of core `core` of the run; an earlier one of another core that it does not follow.
@@ -87,9 +86,7 @@ impl SharedAccesses {
         for (lo, hi) in touch.runs.iter().copied() {
             found = found.or_else(|| self.conflict(core, touch, lo, hi));
         }
-        if self.0.len() > PIECES {
-            self.0.clear();
-        }
+        self.0.bound(PIECES);
         let noted = Noted {
             core,
             thread: touch.thread,
@@ -104,12 +101,11 @@ impl SharedAccesses {
     fn conflict(&self, core: u32, touch: &SharedTouch, lo: usize, hi: usize) -> Option<Found> {
         let open =
             |n: &Noted| n.core != core && touch.clock.of_other(n.core, n.thread) < n.tick && (touch.exact || n.exact);
-        let start = self.0.range(..=lo).next_back().filter(|(_, p)| p.hi > lo).map_or(lo, |(k, _)| *k);
-        for (from, p) in self.0.range(start..hi) {
+        for (from, to, p) in self.0.over(lo, hi) {
             let of = |n: &Noted, writes: bool| Found {
                 sides: [(core, touch.row, touch.writes), (n.core, n.row, writes)],
                 queues: [touch.thread == QUEUE, n.thread == QUEUE],
-                bytes: ((*from).max(lo), p.hi.min(hi)),
+                bytes: (from.max(lo), to.min(hi)),
             };
             if let Some(w) = p.write.as_ref().filter(|n| open(n)) {
                 return Some(of(w, true));
@@ -127,44 +123,18 @@ impl SharedAccesses {
         if lo >= hi {
             return;
         }
-        self.cut(lo);
-        self.cut(hi);
         if touch.writes && touch.exact {
             // Whoever follows the write also follows everything it followed.
-            let inside: Vec<usize> = self.0.range(lo..hi).map(|(k, _)| *k).collect();
-            inside.iter().for_each(|k| _ = self.0.remove(k));
-            self.0.insert(lo, Piece { hi, write: Some(noted.clone()), reads: Vec::new() });
-            return;
+            return self.0.replace(lo, hi, Accesses { write: Some(noted.clone()), reads: Vec::new() });
         }
-        let mut at = lo;
-        while at < hi {
-            let next = self.0.range_mut(at..hi).next().map(|(k, _)| *k);
-            let end = match next {
-                Some(k) if k == at => self.0.get(&k).map_or(hi, |p| p.hi),
-                other => {
-                    let end = other.unwrap_or(hi);
-                    self.0.insert(at, Piece { hi: end, write: None, reads: Vec::new() });
-                    end
-                }
-            };
-            if let Some(p) = self.0.get_mut(&at) {
-                if touch.writes {
-                    p.write = Some(noted.clone());
-                }
-                if touch.reads {
-                    p.reads.retain(|r| (r.core, r.thread) != (noted.core, noted.thread));
-                    p.reads.push(noted.clone());
-                }
+        self.0.change(lo, hi, |p| {
+            if touch.writes {
+                p.write = Some(noted.clone());
             }
-            at = end;
-        }
-    }
-
-    /// Splits the piece that contains `at`, if there is one.
-    fn cut(&mut self, at: usize) {
-        let Some((_, p)) = self.0.range_mut(..at).next_back().filter(|(_, p)| p.hi > at) else { return };
-        let rest = p.clone();
-        p.hi = at;
-        self.0.insert(at, rest);
+            if touch.reads {
+                p.reads.retain(|r| (r.core, r.thread) != (noted.core, noted.thread));
+                p.reads.push(noted.clone());
+            }
+        });
     }
 }

@@ -43,8 +43,10 @@ impl Context<'_> {
                             });
                         }
                         let guard = self.layout.profile.dram_by_register;
-                        spec.fix(self.program, i.opcode, guard, |loc| self.layout.placements[loc].clone());
-                        Opnd::Dynamic(spec)
+                        match spec.fix(self.program, i.opcode, guard, |loc| self.layout.placements[loc].clone()) {
+                            Ok(()) => Opnd::Dynamic(spec),
+                            Err(e) => Opnd::Faulty(Box::new(e.operand(format!("{role}[{k}]")))),
+                        }
                     }
                     Opnd::Register(..) if role == "outs" => self.written_register(o)?,
                     Opnd::Faulty(e) => Opnd::Faulty(Box::new(e.operand(format!("{role}[{k}]")))),
