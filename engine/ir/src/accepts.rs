@@ -3,7 +3,7 @@
 use super::{AddressSpace, Engine, FieldType, MemoryType};
 use birsim_kernels::{Dtype, EnumDef, Named};
 
-/// What a key of a record outside the opcodes' own keys accepts. All of these are required where they are missed.
+/// What a required key of a record accepts, for keys that do not belong to an opcode.
 pub(crate) fn of_key(key: &str) -> String {
     let fixed = match key {
         "version" => "1 or 2",

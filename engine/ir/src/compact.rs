@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, LazyLock};
 
-/// A name, shared by everything that the reader found it in.
+/// A name. Everything in a module that has the same name shares one copy of the text.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name(Option<Arc<str>>);
 

@@ -1,5 +1,5 @@
 //! Keys that nothing reads and that look like a misspelt known key. Unknown keys are kept and ignored (`bir-json.md` 1), so
-//! a slip of the pen would otherwise change what a program means without a word.
+//! a misspelling would otherwise change what a program means without any message.
 
 use super::nearest::nearest;
 use super::{Block, Extra, Instruction, Module};

@@ -22,7 +22,7 @@ pub const OPCODES: usize = {
 pub struct Opcode(u8);
 
 impl Opcode {
-    /// For the rows only: the macro checks nothing, the table's tests do.
+    /// For the rows only. It does not check the ordinal; the table and its tests do.
     pub(crate) const fn declare(ordinal: u8) -> Self {
         Opcode(ordinal)
     }
@@ -475,7 +475,7 @@ macro_rules! rows {
     (@type Floats) => { Box<[f64]> };
     (@type Pairs) => { Box<[(i64, i64)]> };
     (@type Groups) => { Box<[Vec<i64>]> };
-    // What only the compiler of the program reads has no place in the record.
+    // A key that only the compiler of the program reads is not kept in the record.
     (@type $other:ident) => { () };
     (@read Absent, $keys:ident, $k:expr, $($of:tt)*) => { $crate::rows!(@value $keys, $k, $($of)*) };
     (@read $def:ident, $keys:ident, $k:expr, $($of:tt)*) => {

@@ -22,15 +22,15 @@ pub enum Trait {
     RunsBlocks,
     /// Its record holds blocks.
     HoldsBlocks,
-    /// A loop whose trips are settled at run time: between trips it forgets who wrote what.
+    /// A loop whose number of trips is known only at run time. Between trips, records of who wrote which bytes are dropped.
     ForgetsWriters,
     /// A core waits here for other cores.
     Meets,
-    /// In the engines' own queues it runs when every engine with work has arrived at one.
+    /// In the engines' own queues it runs when every engine that has work left is at one.
     JoinsAlone,
     /// Every engine meets here; its second updates follow when all have come.
     Barrier,
-    /// Nothing behind it is issued in the same tick.
+    /// Nothing after it is issued in the same tick.
     EndsWindow,
     /// May leave elements of its output as they were.
     KeepsSome,
@@ -54,7 +54,7 @@ pub enum Trait {
 pub enum Steer {
     /// Runs its blocks for every value of a range of constants.
     Loop,
-    /// Runs its blocks for every value of a range that is settled when the loop starts.
+    /// Runs its blocks for every value of a range that is evaluated when the loop starts.
     DynamicLoop,
     /// Runs its blocks, and again while a condition holds.
     DoWhile,

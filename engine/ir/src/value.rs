@@ -21,7 +21,7 @@ pub struct Axis {
 pub enum Value {
     /// Flag.
     Bool(bool),
-    /// Integer; the range is the field's.
+    /// Integer; the field says in which range.
     Int(i64),
     /// Float.
     Float(f64),

@@ -98,7 +98,7 @@ pub trait Checker: Send + Sync {
     fn released(&mut self, _: &Program, _: &[SyncSet], _: RowId) {}
     /// A loop begins another trip that clears the provenance of written memory.
     fn new_trip(&mut self) {}
-    /// The checker of races, which is told of other cores.
+    /// The checker of races: the driver also tells it what other cores do.
     fn race(&mut self) -> Option<&mut race::Race> {
         None
     }
@@ -119,7 +119,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// The observers of these choices; `None` when there is nothing to observe.
+    /// The observers that were asked for; `None` when none were.
     pub fn new(checks: &[Check], trace: Option<TraceSink>, dumps: Vec<dump::Point>) -> Option<Hooks> {
         let checkers: Vec<Box<dyn Checker>> = checks
             .iter()

@@ -39,14 +39,14 @@ pub struct Race {
     told: HashSet<(RowId, RowId)>,
     /// This core in its rank and in the run.
     seat: Seat,
-    /// What rows follow that met other cores.
+    /// For rows that met other cores: what they follow.
     granted: HashMap<RowId, Clock>,
     /// Clocks of messages and of updates for other cores, in the order in which they were sent.
     messages: Vec<Clock>,
     remote: Vec<Clock>,
     /// Accesses to memory that other cores see.
     shared: Vec<SharedTouch>,
-    /// Found where findings cannot be told.
+    /// Findings made where none can be reported, kept for the next call that can.
     later: Vec<Finding>,
 }
 
@@ -84,7 +84,7 @@ enum Part {
     Thread(usize),
     /// All: every engine takes part in it.
     All,
-    /// None: only control flow makes the engines wait for it. It touches no memory.
+    /// None: it touches no memory, and engines wait for it only as control flow.
     Control,
 }
 

@@ -10,7 +10,7 @@ use hashbrown::{HashMap, HashSet};
 /// Writers of a tensor that a finding distinguishes.
 const WRITERS: usize = 64;
 
-/// Size of the stretches that are tested as a whole first.
+/// Bytes that are tested as a whole before they are looked at one by one.
 const STRETCH: usize = 4096;
 
 /// Marks of one arena.

@@ -283,7 +283,7 @@ impl Flow<'_> {
         }
     }
 
-    /// A Break outside every loop leaves no successor: the next block follows (`machine.md` 7).
+    /// A Break outside of every loop continues with the next block (`machine.md` 7).
     fn fall_through(&mut self) -> Result<()> {
         if let Some(top) = self.pc.frames.last_mut() {
             top.position += 1;

@@ -31,7 +31,7 @@ pub fn activation(cx: &mut Cx, own: &params::Activation) -> Result<()> {
         true => Some(((own.op0, own.reverse0), (own.op1, own.reverse1))),
         false => None,
     };
-    // Fields stand in for operands that are absent.
+    // A field gives the value of an operand that is absent.
     let has = |k: usize| cx.n_ins() > k;
     let scale = if has(2) || activate2.is_some() { 1.0 } else { own.scale as f32 };
     let alpha = if has(3) { 0.0 } else { own.alpha as f32 };

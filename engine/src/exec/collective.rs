@@ -115,7 +115,7 @@ fn group(cx: &mut Cx, own: &params::CollectiveCompute, g: &Gathered, me: usize) 
             continue;
         }
         let inputs: &[usize] = if kind == PermuteReduceImplicit { &[2 * k, 2 * k + 1] } else { &[k] };
-        // Own shape for all: members agree on the number of elements.
+        // The own shape serves for all buffers, because the members agree on the number of elements.
         let dense = g.members[me].ins[inputs[0]].dense()?;
         let mut sources = Vec::with_capacity(chosen.len() * inputs.len());
         for member in &chosen {
@@ -134,7 +134,7 @@ fn group(cx: &mut Cx, own: &params::CollectiveCompute, g: &Gathered, me: usize) 
     Ok(())
 }
 
-/// A result that all members have alike and that was computed once.
+/// A result that is the same for all members and was therefore computed once.
 fn shared_result<'a>(cx: &Cx, g: &'a Gathered, k: usize) -> Result<Option<&'a [u8]>> {
     let Some(found) = g.folded.get(k) else { return Ok(None) };
     let dtype = cx.out_dtype(k)?;

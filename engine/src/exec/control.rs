@@ -53,7 +53,7 @@ fn branch(draft: &Draft) -> Result<()> {
     compared(draft.ins(), own.comp_op, draft.profile.branch_dtypes).map(|_| ())
 }
 
-/// Its parameters are accepted, and that is all.
+/// An instruction whose parameters are read and which does nothing else.
 pub fn accepted(_: &mut Cx, _: &()) -> Result<()> {
     Ok(())
 }

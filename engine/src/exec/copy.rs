@@ -55,9 +55,9 @@ pub fn transfer(cx: &mut Cx) -> Result<()> {
 pub enum DmaCopy {
     /// Copies, or adds to what is there.
     Copy {
-        /// What happens to the element that is there.
+        /// How a new value is combined with the one it replaces.
         op: MemoryReductionOp,
-        /// An element outside its tensor is a fault; else it is left out.
+        /// An element outside its tensor is a fault; otherwise it is skipped.
         oob_is_err: bool,
     },
     /// Swaps axes.

@@ -8,13 +8,13 @@ use crate::{Code, Error, Result};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The own keys of the instruction, evaluated as they are now where they depend on the run.
+/// The own keys of the instruction. Those that depend on the run are evaluated with the present registers and axes.
 fn record<'w, P: Params + Clone>(cx: &Cx<'_, 'w>) -> Result<Cow<'w, P>> {
     let inst = cx.inst;
     inst.own.get::<P>().map_or_else(|| P::decode(&cx.draft()).map(Cow::Owned), |p| Ok(Cow::Borrowed(p)))
 }
 
-/// What the instruction meets. Expressions are evaluated as they are now.
+/// Which cores the instruction meets. Expressions are evaluated with the present registers and axes.
 pub fn meeting(cx: &Cx) -> Result<Meeting> {
     match cx.inst.opcode {
         Opcode::CoreBarrier => barrier(cx),
@@ -165,7 +165,7 @@ fn exchange(cx: &Cx, keys: &params::CollectiveCompute) -> Result<Meeting> {
     })
 }
 
-/// Lists of ranks as the module has them; validation has seen to it that they are 32-bit numbers.
+/// Lists of ranks as the module has them. Validation has checked that they are 32-bit numbers.
 pub fn lists(all: Option<&[Vec<i64>]>) -> Vec<Vec<u32>> {
     let all = all.unwrap_or_default().iter();
     all.map(|g| g.iter().filter_map(|r| u32::try_from(*r).ok()).collect()).collect()
@@ -223,7 +223,7 @@ fn group(cx: &Cx, keys: &params::CollectiveCompute) -> Result<Meeting> {
         }
     }
     if kind == CollectiveKind::Permute {
-        // Who is in no pair takes no part; the others meet in the order of the group.
+        // A rank in no pair takes no part; the others meet in the order of the group.
         if let Some(pair) = pairs.iter().find(|(a, b)| names.contains(a) != names.contains(b)) {
             return Err(Error::new(Code::S008, "a pair of ranks leaves the group")
                 .received(format!("[{}, {}] and the group {names:?}", pair.0, pair.1))

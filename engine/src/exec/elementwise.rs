@@ -78,7 +78,7 @@ fn prepare_tensor_scalar_ptr(draft: &Draft) -> Result<TensorScalarPtr> {
         }
     }
     let reduces = own.acc != EngineAccumulation::Idle && draft.n_outs() > 1;
-    // A third tensor that also is a start value is read after the first write.
+    // A third tensor that is also the start value is read after the first write, so it must not be the destination.
     let third = if form != PtrForm::Scalars && !reduces { InPlace(2) } else { Maybe(2) };
     let p = kernel::TensorScalarPtr {
         op0: own.op0,

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::ir::{Params, Rule};
 use crate::world::*;
 
-/// The own keys as they are: `prepare` of opcodes whose code reads the record of the row.
+/// `prepare` of opcodes whose code takes the record of the row as it is.
 pub(super) fn own<P: Params>(draft: &Draft) -> Result<P> {
     P::decode(draft)
 }

@@ -56,7 +56,7 @@ pub struct Cx<'m, 'w> {
 }
 
 impl<'m, 'w> Cx<'m, 'w> {
-    /// Prepares an instruction: dynamic operands are resolved, staging is decided.
+    /// Makes an instruction ready to run: operands whose address depends on the run are resolved.
     pub fn new(m: &'m mut Machine<'w>, row: RowId) -> Result<Self> {
         let inst = &m.program.insts[row];
         let mut this = Cx { m, row, inst, overlaps: inst.overlaps };
@@ -162,7 +162,7 @@ impl<'m, 'w> Cx<'m, 'w> {
         }
     }
 
-    /// The number an immediate input was written as.
+    /// The number that was written for an immediate input, before it was rounded to its dtype.
     pub fn number(&self, k: usize) -> Option<f64> {
         match self.operand(k) {
             Some(Opnd::Imm { number, .. }) if k < self.n_ins() => Some(*number),

@@ -88,10 +88,11 @@ fn through_product(cx: &mut Cx, own: &Product, product: &mut matmul::Product) ->
     store(cx, own, product.rows(), product.cols(), product.values())
 }
 
-/// Lets the product go from the registers into PSUM. False, and nothing is done, unless all elements are treated alike and
-/// nothing else is to be cleared or noted.
+/// Writes the product from the registers straight into PSUM. Does nothing and returns false unless all elements are treated
+/// alike and nothing else is to be cleared or noted.
 fn straight(cx: &mut Cx, own: &Product, scratch: &mut matmul::Product) -> Result<bool> {
-    // What is wrong with the destination is reported after what is wrong with the product: the other way does that.
+    // Errors of the product come before errors of the destination. The general way reports them in that order, so a
+    // destination that cannot be opened is left to it.
     let (Ok(MemoryType::Psum), Ok(arena)) = (cx.out_memory(0), cx.out_arena(0)) else { return Ok(false) };
     if own.region.is_some() || cx.rehearses() {
         return Ok(false);
@@ -119,7 +120,7 @@ fn mac_mode(draft: &Draft, flag: u8) -> Result<MacMode> {
             .operand("accumulation_flag"));
     }
     if draft.auto_accumulate {
-        // The function leaves it to the machine: the first write of an element copies, later ones add.
+        // An attribute of the function leaves accumulation to the machine: the first write of an element copies, later ones add.
         return Ok(MacMode::Accumulate);
     }
     Ok(match flag {

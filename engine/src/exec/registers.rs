@@ -80,7 +80,7 @@ fn prepare_register_alu(draft: &Draft) -> Result<RegisterAlu> {
     if dtype == Dtype::Float32 {
         return Err(Error::new(Code::U002, "RegisterAlu on float registers is not documented").received(dtype));
     }
-    // An operation that is none of integers fails whatever the values are.
+    // An operation that integers do not have fails whatever the values are.
     register_op(op, 1, 1, wide, dtype.is_signed())?;
     Ok(RegisterAlu { op, wide, signed: dtype.is_signed(), unary, reg })
 }

@@ -10,7 +10,7 @@ use birsim_kernels::Dtype;
 use birsim_kernels::access::Pattern;
 use birsim_kernels::profile::{OffsetPolicy, OffsetUnit};
 
-/// Resolves every dynamic operand into `run.dynamic`; returns how inputs lie to outputs.
+/// Resolves every dynamic operand into `scratch.dynamic`; returns which inputs overlap outputs.
 pub(super) fn dynamic_operands(cx: &mut Cx) -> Result<Overlaps> {
     let r = cx.inst.operands;
     let (ins, outs, all) = (r.ins as usize, r.outs as usize, (r.ins + r.outs + r.indirect) as usize);

@@ -6,8 +6,8 @@ use crate::ir::table::OPCODES;
 
 /// Declares the code of the opcodes of one family: `bind! { TensorScalar(own) => tensor_scalar, Max => max, .. }`.
 ///
-/// In parentheses stands the function that prepares the parameters, from own keys and operands, at load; the function
-/// after the arrow runs with them. [`own`](super::fields::own) prepares the record of the row as it is.
+/// The function in parentheses prepares the parameters from own keys and operands, at load; the function after the arrow
+/// runs with them. [`own`](super::fields::own) prepares the record of the row as it is.
 macro_rules! bind {
     ($($opcode:ident $(($prepare:path))? => $run:path),+ $(,)?) => {
         /// Opcodes of this family and their code.
@@ -75,7 +75,7 @@ pub fn kernel(opcode: Opcode) -> Option<Execute> {
     CODE[opcode.ordinal() as usize].map(|code| code.run)
 }
 
-/// Prepares an instruction. Of one that nothing runs, nothing is kept.
+/// Prepares an instruction. For an opcode that no code runs, nothing is prepared.
 pub fn prepare(draft: &Draft) -> Result<Ready> {
     match CODE[draft.opcode.ordinal() as usize] {
         Some(code) => (code.prepare)(draft),

@@ -1,8 +1,8 @@
 //! Operands as views: the only place of this crate that joins patterns with arena memory.
 //!
-//! A binding asks for all operands of a call at once ([`Cx::open`]). Everything that changes memory happens then: inputs
-//! that the kernel must not see change are copied, outputs are touched and accounted. What it gets back borrows the
-//! context, so no memory can be released, touched or handed out again while a view is in use.
+//! The code of an opcode asks for all operands of a call at once ([`Cx::open`]). Everything that changes memory happens
+//! then: inputs that the kernel must not see change are copied, outputs are touched and accounted for. The views borrow the
+//! context, so no memory can be released, touched or handed out again while one of them is in use.
 
 use super::Cx;
 use super::Want::{In, InPlace, Index, Maybe, Out, OutTable, Table};
@@ -30,7 +30,7 @@ pub enum Want {
     Table(usize),
     /// Output; its memory is touched and accounted, the write is recorded.
     Out(usize),
-    /// Output whose whole location indices reach into. Who writes it marks what was really written.
+    /// Output whose whole location indices reach into. The code of the opcode marks what was really written.
     OutTable(usize),
 }
 
@@ -322,7 +322,7 @@ impl Cx<'_, '_> {
         Ok(self.pattern(t.pattern)?.extent().map(|(lo, hi)| (t.arena, lo, hi)))
     }
 
-    /// The locations that the call writes at computed places.
+    /// The locations in which indices choose what the call writes.
     fn reached_tables(&self, wants: &[Want]) -> Result<SmallVec<[Span; 1]>> {
         let mut out = SmallVec::new();
         for want in wants {
@@ -603,7 +603,8 @@ fn lost() -> Error {
     Error::new(Code::B001, "an operand has lost its pattern")
 }
 
-/// First bytes of the arenas in use. Each is asked for once, so that one view does not end the right of another.
+/// First bytes of the arenas in use. Each arena is asked for its bytes once, because asking again would invalidate the
+/// pointers that were given before.
 struct Bases<'a> {
     arenas: &'a mut [ArenaMem],
     /// Stands in for all of them.

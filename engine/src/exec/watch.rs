@@ -1,4 +1,4 @@
-//! How checkers, dumps and the trace see instructions run, without this room knowing them.
+//! How checkers, dumps and the trace see instructions run. They live above this folder, which knows only the trait.
 
 use super::effects::{Effect, effects};
 use super::{Cx, Execute, Machine};

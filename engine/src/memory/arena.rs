@@ -25,7 +25,7 @@ enum Store {
     Untouched,
     /// Small arena: all bytes present.
     Whole(Box<[u64]>),
-    /// Bytes that were given from outside, perhaps to several cores: all present, copied by the first that writes.
+    /// Bytes that were given from outside, perhaps to several cores. All are present; a core copies them before it writes.
     Given(Arc<Vec<u8>>),
     /// Large arena: reserved, with a mark per page that has been filled.
     Paged { map: MmapMut, filled: Box<[u64]>, missing: usize },

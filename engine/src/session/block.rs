@@ -67,7 +67,7 @@ pub struct LocationSpec {
     /// Byte address inside a partition, or in device memory, as the program states it. Locations never share memory
     /// because their addresses do.
     pub address: u64,
-    /// Locations of several cores with the same text here are one tensor.
+    /// Locations of several cores that have the same text here are copies of one tensor.
     pub share: Option<Box<str>>,
 }
 

@@ -58,8 +58,8 @@ pub(super) struct Releases {
     pub free: Vec<LocId>,
 }
 
-/// Frees what nothing that is still to run names. Rows of a session run in order, so the first queue's cursor tells how
-/// far it got, except inside a loop.
+/// Frees storage that no row still to run names. Rows of a session run in order, so the cursor of the first queue tells how
+/// far the core got, except inside a loop.
 pub(super) fn release(
     pc: Res<ProgramCounter>,
     mut releases: ResMut<Releases>,

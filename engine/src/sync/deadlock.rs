@@ -93,7 +93,7 @@ impl Standing<'_> {
             _ => None,
         });
         let mut found: Vec<(RowId, WaitId)> = heads.collect();
-        // A core of a session may have no block yet.
+        // A core of a session may have no block yet, so `get` and not an index.
         let plan = self.program.blocks.get(self.pc.block.at());
         let join = plan.and_then(|p| self.program.segments[p.segment(self.pc.segment)].join);
         if let (true, Some(join), Some(Status::Waiting(w))) =

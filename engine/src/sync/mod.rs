@@ -66,7 +66,7 @@ impl Banks<'_> {
         }
     }
 
-    /// A semaphore is lowered below zero: the counter wraps, and somebody should know.
+    /// Says that a semaphore was lowered below zero, because the counter wraps silently.
     #[cold]
     fn below_zero(&mut self, u: &Update, old: u32, row: Option<RowId>) -> Result<()> {
         let by = if u.mode == UpdateMode::SemDec { 1 } else { u.value };

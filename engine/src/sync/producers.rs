@@ -30,7 +30,7 @@ impl At {
 pub fn producers(s: &Standing, w: &Wait) -> Vec<(RowId, At)> {
     let rows = s.program.rows();
     let mut found: Vec<(RowId, At)> = rows.filter(|r| raises(s, *r, w)).map(|r| (r, place(s, r))).collect();
-    // In list order among those of one kind.
+    // The sort is stable, so rows of one kind stay in list order.
     let rank = |at: At| match at {
         At::Head => 0,
         At::Behind(_) => 1,

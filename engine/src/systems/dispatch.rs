@@ -32,6 +32,6 @@ pub(super) fn run(program: &Program, issue: &IssueList, calls: &mut Calls) {
     }));
 }
 
-/// The issue list with its kernels.
+/// The rows of the issue list with the code that runs them.
 #[derive(Resource, Default)]
 pub struct Calls(pub Vec<Call>);

@@ -33,7 +33,8 @@ pub(crate) fn standing(
     let waiting = pc.meetings.iter().filter(|row| !pc.granted.contains(row));
     let one = |row: &RowId| {
         let mut before = Vec::new();
-        // Rows of an engine are in list order. In list order there is one queue, whose head this is.
+        // The rows of one engine are in list order, so only the other engines can hold earlier ones. A block that runs in
+        // list order has one queue, whose head this row is.
         for c in cursors.iter().take(QUEUES).filter(|c| !c.contains(*row)) {
             let earlier = c.rows().take_while(|r| index(*r) < index(*row));
             before.extend(earlier.filter(|r| {

@@ -24,7 +24,7 @@ pub(super) fn memory(mut calls: ResMut<Calls>, mut issue: ResMut<IssueList>, mut
     issue.rows.truncate(done.unwrap_or(0));
 }
 
-/// The stage itself, where nobody observes. What may end an instruction is installed already.
+/// The stage itself, without observers. The caller has installed what may stop an instruction (`halt::scope`).
 pub(super) fn run(m: &mut Machine, calls: &mut Calls, issue: &mut IssueList) {
     let done = execute_all::<false>(m, &mut calls.0);
     issue.rows.truncate(done);

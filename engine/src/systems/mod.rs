@@ -29,7 +29,7 @@ pub(crate) use select::WINDOW;
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stages;
 
-/// The schedule of one pass: a tick, and further ones where that saves time.
+/// The schedule of one pass: a tick, and further ones where one pass for several ticks saves time.
 pub fn pass() -> Schedule {
     let mut schedule = Schedule::default();
     schedule.set_executor(SingleThreadedExecutor::new());

@@ -1,8 +1,8 @@
 //! Further ticks of a pass over the systems.
 //!
-//! To fetch what the systems of one tick may touch costs as much as several small instructions. A window of a thousand
-//! rows does not feel it, but a loop with one instruction in its body, and every schedule with one instruction in a tick,
-//! spend most of their time on it. So the last system of a pass fetches everything once and begins further ticks: the same
+//! Fetching what the systems of one tick may touch costs as much as several small instructions. For a window of a thousand
+//! rows that hardly matters, but a loop with one instruction in its body, and every schedule with one instruction per tick,
+//! would spend most of their time on it. So the last system of a pass fetches everything once and begins further ticks: the same
 //! stages in the same order, until about as much has been issued as fits into a window, or until there is something for
 //! the driver to look at. Runs with observers have one tick in each pass, because systems of `check` follow every tick.
 
@@ -67,7 +67,7 @@ pub(super) fn go_on(mut all: AllStages) {
 }
 
 impl AllStages<'_, '_> {
-    /// No further tick belongs to this pass, in which so many rows were issued.
+    /// The pass ends here: `issued` rows are enough, or the driver has something to look at.
     fn ends(&self, issued: usize) -> bool {
         let syncs = slice!(self.rows);
         ends((&self.settings, syncs), &self.stats, &self.findings, &self.pc, &self.issue, issued)

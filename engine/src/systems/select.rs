@@ -166,7 +166,7 @@ impl Poll<'_> {
         None
     }
 
-    /// Takes the head of engine `e` when it can run. `None`: it cannot; else whether the window ends.
+    /// Takes the head of engine `e` when it can run. Returns whether the window ends after it; `None` when it cannot run.
     #[inline]
     fn take(&mut self, e: usize) -> Option<bool> {
         let cursor = self.cursors[e];

@@ -20,11 +20,11 @@ pub struct SyncSet {
     pub seconds: u16,
     /// The issue window ends after this instruction.
     pub ends_window: bool,
-    /// A system after the stages has work when this instruction has run.
+    /// A system that follows the stages has something to do when this instruction has run.
     pub ends_pass: bool,
     /// Has a wait that must be re-evaluated or consumed outside the window's bookkeeping.
     pub slow_wait: bool,
-    /// Runs when every engine with work has come to one like it.
+    /// Runs when every engine that has work left is at an instruction of this kind.
     pub joins_alone: bool,
     /// Meets other cores.
     pub meets: bool,

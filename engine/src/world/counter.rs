@@ -90,7 +90,7 @@ pub struct ProgramCounter {
     pub exited: bool,
     /// The first block was entered.
     pub started: bool,
-    /// A loop that forgets the provenance of written memory began another trip in this tick.
+    /// In this tick a loop began another trip that forgets which instructions wrote memory.
     pub new_trip: bool,
     /// What the other cores of the run had executed when the round began: all count against one limit.
     pub elsewhere: u64,

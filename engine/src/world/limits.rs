@@ -25,7 +25,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What may end a running instruction, when anything may.
+    /// What may stop a running instruction; `None` when nothing may.
     pub fn stop(&self) -> Option<Arc<Stop>> {
         let stop = Stop { cancel: self.cancel.clone(), deadline: self.deadline };
         (stop.cancel.is_some() || stop.deadline.is_some()).then(|| Arc::new(stop))
@@ -66,7 +66,7 @@ impl Limits {
         if self.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) {
             return Some(Reached::Interrupted);
         }
-        // Looking at the clock costs as much as a small tick.
+        // Reading the clock costs as much as a small tick.
         let late = stats.ticks.is_multiple_of(64) && self.deadline.is_some_and(|d| Instant::now() >= d);
         late.then_some(Reached::Late)
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A meeting as one of its members sees it. Cores are numbers of the run, unless they are called names.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Meeting {
-    /// The core takes no part, or the rule of a run without its peers: what the instruction gets is known at once.
+    /// Nobody: the core takes no part, or runs without its peers. What the instruction gets is known at once.
     None(Alone),
     /// CoreBarrier.
     Barrier {
@@ -31,7 +31,7 @@ pub enum Meeting {
         pipe: i64,
         /// How the program names the two.
         names: [u32; 2],
-        /// The names are cores, not ranks that are counted apart.
+        /// The names are cores of the rank, not ranks.
         local: bool,
     },
     /// GPSIMDSB2SB with the partner core.
@@ -160,7 +160,7 @@ pub struct Contribution {
     pub outs: Vec<Extent>,
 }
 
-/// What the members of a group brought, and what all of them get alike.
+/// What the members of a group brought, and the results that are the same for all of them.
 #[derive(Clone, Debug)]
 pub struct Gathered {
     /// What it is.

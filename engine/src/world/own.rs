@@ -14,7 +14,8 @@ use std::fmt;
 pub enum Own {
     /// What the opcode prepared: the parameters of its kernel.
     Ready(Ready),
-    /// As written, in the order of the row: a value depends on the run, or is refused. Prepared at every execution.
+    /// As written, in the order of the row, because a value depends on the run or is refused. They are prepared at every
+    /// execution.
     Keys(Box<[FieldValue]>),
 }
 
@@ -25,7 +26,8 @@ pub type Ready = Box<dyn Any + Send + Sync>;
 pub type Prepare = fn(&Draft) -> Result<Ready>;
 
 impl Own {
-    /// What `prepare` makes of an instruction; `None` when that has to wait for the run, which then raises what it refuses.
+    /// What `prepare` makes of an instruction. `None` when that depends on the run or is refused; the run then raises the
+    /// error.
     pub fn of(draft: &Draft, open: bool, prepare: Prepare) -> Option<Own> {
         if open { None } else { prepare(draft).ok().map(Own::Ready) }
     }

@@ -162,7 +162,7 @@ impl Layout {
 const QUADRANT: u64 = 32;
 
 impl Layout {
-    /// Checks that the target lets a tensor start here. The reference does not check it, so only `strict` does.
+    /// Checks that a tensor may start here on the target. The reference does not check it, so it is done under `strict` only.
     fn aligned(&self, set: &ir::LocationSet, loc: &ir::Location) -> Result<()> {
         let on_chip = matches!(loc.ty, MemoryType::Sb | MemoryType::Psum);
         if on_chip && !loc.base.unsigned_abs().is_multiple_of(QUADRANT) {

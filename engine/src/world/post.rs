@@ -13,7 +13,8 @@ pub enum Parcel {
     Update(Update),
 }
 
-/// A parcel with its addresses, as numbers of the run. What one core sends arrives in order; the receiver orders by core.
+/// A parcel with its sender and receiver, as numbers of cores of the run. Parcels of one core arrive in the order in which
+/// they were sent; the driver sorts them by core.
 #[derive(Debug)]
 pub struct Sent {
     /// Sender.

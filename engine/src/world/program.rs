@@ -50,7 +50,7 @@ pub struct DynamicSpec {
     pub sub: Ex,
     /// Element offset.
     pub offset: Ex,
-    /// `offset` is a byte address that the location's own address is subtracted from.
+    /// `offset` is the byte address of an element, as the program declares addresses.
     pub absolute: bool,
     /// Element type.
     pub dtype: Dtype,
@@ -170,7 +170,7 @@ pub enum Opnd {
     Imm {
         /// Bits.
         imm: Imm,
-        /// The number as written, for the integral test of ruling D2.
+        /// The number as written: ruling D2 asks whether it is an integer.
         number: f64,
     },
     /// `value_list[expr]`.
@@ -181,7 +181,7 @@ pub enum Opnd {
     Register(RegRef, Dtype),
 }
 
-/// What holds for the form of an opcode that an instruction has.
+/// Whether a rule of an opcode's row holds for an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// Never.
@@ -241,7 +241,7 @@ pub struct Inst {
     pub operands: super::OperandRange,
     /// Predicates.
     pub predicates: Box<[CompiledPredicate]>,
-    /// How static inputs lie to static outputs.
+    /// Which static inputs overlap static outputs.
     pub overlaps: crate::memory::overlap::Overlaps,
     /// All operands are static.
     pub all_static: bool,

@@ -1,4 +1,4 @@
-//! Remarks on a run: what is worth saying and ends no run by itself.
+//! Remarks on a run: what is worth saying but does not end the run.
 
 use super::RowId;
 use crate::ir::validate::DeviceRule;
@@ -62,7 +62,7 @@ birsim_kernels::named_enum! {
         SemaphoreBelowZero = 19, "semaphore-below-zero";
         /// An operand starts at a partition that the engine cannot start at.
         StartPartition = 20, "start-partition";
-        /// A step from partition to partition is no whole row.
+        /// A step from partition to partition is not a whole row.
         PartitionStep = 21, "partition-step";
         /// An engine does not reach the memory of an operand.
         EngineMemory = 22, "engine-memory";
@@ -134,7 +134,7 @@ impl Diagnostic {
         note
     }
 
-    /// Says the same of the same thing as `other`.
+    /// It repeats `other`: the same text about the same instruction or tensor.
     pub fn repeats(&self, other: &Diagnostic) -> bool {
         self.code == other.code && self.row == other.row && self.tensor == other.tensor && self.place == other.place
     }

@@ -31,7 +31,7 @@ pub fn predicates_hold(predicates: &[CompiledPredicate], env: &impl Env) -> Resu
     Ok(true)
 }
 
-/// An engine that may execute: the queue scheduler refuses instructions without one; program order needs none
+/// Checks that an instruction has an engine: queues need one, program order does not
 /// (`klr.md` 8.2).
 pub fn check_engine(program: &Program, inst: &Inst) -> Result<()> {
     let queued = program.blocks.get(inst.block.at()).is_some_and(|b| b.by_sync);

@@ -107,7 +107,7 @@ pub fn declare(
     join_aliases(program, layout, scope, &later)
 }
 
-/// Gives every alias and pointer the memory of what it names, through any number of steps and whatever the order.
+/// Gives every alias and pointer the memory of what it names. A name may lead to another one, in any order of declaration.
 fn join_aliases(program: &mut Program, layout: &mut Layout, scope: &Scope, pairs: &[(LocId, String)]) -> Result<()> {
     let mut named: BTreeMap<LocId, LocId> = BTreeMap::new();
     for (index, target) in pairs {

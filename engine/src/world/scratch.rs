@@ -65,7 +65,8 @@ impl Rehearsal {
     }
 }
 
-/// Buffers and findings of the running instruction, kept from one to the next for their memory.
+/// Buffers and findings of the running instruction. They are kept from one instruction to the next, so that their memory is
+/// allocated once.
 #[derive(Resource, Default)]
 pub struct Scratch {
     /// Buffers for staged inputs, by operand.

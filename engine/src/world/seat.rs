@@ -17,7 +17,7 @@ pub struct Seat {
     pub rank: u32,
     /// Ranks of the run.
     pub ranks: u32,
-    /// Ranks and cores are counted apart.
+    /// Ranks and cores have numbers of their own.
     pub apart: bool,
 }
 

@@ -15,7 +15,7 @@ pub struct Sources(Arc<Mutex<Vec<Line>>>);
 type Line = (Arc<str>, u32);
 
 impl Sources {
-    /// Adds a line. Lines are not compared: who knows a cheaper key, such as a code object, keeps the id.
+    /// Adds a line, also when the table has it already: a caller with a cheap key, such as a code object, keeps the id.
     pub fn add(&self, file: impl Into<Arc<str>>, line: u32) -> SourceId {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         table.push((file.into(), line));

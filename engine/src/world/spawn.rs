@@ -84,7 +84,7 @@ pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
         let states = new.map(|p| (Placement(p.clone()), LocationState::default()));
         let locations: Vec<Entity> = world.spawn_batch(states.collect::<Vec<_>>()).collect();
 
-        // In physical mode PSUM is an arena of its own, and a fill by dtype has no meaning.
+        // In physical mode many tensors share an arena, so it has no dtype that could decide its fill.
         let holds: hashbrown::HashMap<ArenaId, (MemoryType, Dtype)> =
             layout.placements[done.locations..].iter().map(|p| (p.arena, (p.ty, p.dtype))).collect();
         let mut arenas = Vec::with_capacity(layout.arenas.len() - done.arenas);

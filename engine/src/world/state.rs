@@ -65,7 +65,7 @@ pub struct Settings {
     pub unsupported_is_error: bool,
     /// DevicePrint shows every element, not the first and last rows and columns of large tensors.
     pub print_all: bool,
-    /// Warnings about protocol leftovers are faults.
+    /// Semaphores and events that are left set at the end are faults, not warnings.
     pub strict: bool,
     /// The only program that CustomOp and BIRKernel may start.
     pub external: Option<std::path::PathBuf>,

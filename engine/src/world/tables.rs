@@ -1,4 +1,4 @@
-//! Errors of indices name the tensors: the kernel that finds a bad index knows views only.
+//! Adds the names of tensors to errors about indices: the kernel that finds a bad index knows views, not names.
 
 use super::{Inst, Opnd, Program};
 use crate::Error;

@@ -60,7 +60,7 @@ impl Clock {
         join(others.entry(core).or_default(), &clock.own);
     }
 
-    /// Knowledge handed on, as the clock of a core sees it: what it says of the core itself is known there.
+    /// What other cores handed on, without what it says about core `core` itself, which knows that better.
     pub(super) fn without(mut self, core: u32) -> Clock {
         if let Some(others) = self.others.as_mut().filter(|o| o.contains_key(&core)) {
             Arc::make_mut(others).remove(&core);

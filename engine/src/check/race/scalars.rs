@@ -26,7 +26,7 @@ pub(super) enum Use {
     Raise,
     /// A semaphore is lowered.
     Lower,
-    /// A semaphore gets a value of its own.
+    /// A semaphore is set to a value.
     Set,
 }
 

@@ -80,7 +80,7 @@ pub struct Found {
 pub struct SharedAccesses(Pieces<Accesses>);
 
 impl SharedAccesses {
-    /// Records an access of core `core` of the run; an earlier one of another core that it does not follow.
+    /// Records an access of core `core` of the run. Returns an earlier access of another core that nothing orders before it.
     pub fn note(&mut self, core: u32, touch: &SharedTouch) -> Option<Found> {
         let mut found = None;
         for (lo, hi) in touch.runs.iter().copied() {

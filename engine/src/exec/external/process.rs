@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// No kernel may take longer, whatever the limits of the run.
 const LONGEST: Duration = Duration::from_secs(600);
-/// Between two looks at a running program.
+/// Time between two looks at a running program.
 const PAUSE: Duration = Duration::from_millis(2);
 /// Bytes of its error output that are quoted.
 const QUOTED: usize = 600;
@@ -17,7 +17,7 @@ const QUOTED: usize = 600;
 /// Ends the program and what it has started, when it is dropped or has ended.
 struct Running {
     child: Child,
-    /// The operating system has been told that nobody asks for the program any more: its number may be given away.
+    /// The status of the program was collected, so the operating system may give its number to another process.
     reaped: bool,
 }
 

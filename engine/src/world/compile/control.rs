@@ -1,4 +1,4 @@
-//! Instructions that steer: loops, branches, calls, queues.
+//! Instructions that change the flow of control: loops, branches, calls, queues.
 
 use super::{Context, Enclosing};
 use crate::ir::{Axis, BranchCompare, Expr, Instruction, Opcode, Steer, Trait, Value};

@@ -66,8 +66,8 @@ impl Context<'_> {
             indirect: count(i.indirection_ins.len())?,
         };
         let sync = self.sync(i)?;
-        // In list order the engine decides state only, never order: an instruction that lacks one runs where its opcode
-        // usually does. By queues there is none to put it in, and executing it is a fault.
+        // In list order the engine decides which registers and accumulators are used, never the order, so an instruction
+        // without one runs on the usual engine of its opcode. With queues there is none to put it in: executing it is a fault.
         let engine = match i.engine {
             Engine::Unassigned if !self.by_sync => i.opcode.row().engines.first().copied().unwrap_or(i.engine),
             e => e,
@@ -183,7 +183,7 @@ pub(crate) fn overlaps(p: &Program, inst: &Inst) -> (Overlaps, bool) {
     let r = inst.operands;
     let (ins, outs) = (r.ins as usize, r.outs as usize);
     let operands = p.operands_of(inst);
-    // A refused operand is raised where the others are resolved.
+    // An operand that was refused is reported when the others are resolved, so that errors keep their order.
     let (mut found, mut apart) = (Overlaps::default(), !operands.iter().any(|o| matches!(o, Opnd::Faulty(_))));
     for (k, src) in operands.iter().enumerate().filter(|(k, _)| !(ins..ins + outs).contains(k)) {
         for (o, dst) in operands[ins..ins + outs].iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The sizes of a matrix product, said in its own words: an operand that is too large, or in the other's place, would otherwise
-//! be refused as an access pattern that leaves its tensor.
+//! Errors about the sizes of a matrix product, in its own words. Without them, an operand that is too large or was swapped
+//! with the other one would be reported as an access pattern that leaves its tensor.
 
 use crate::ir::{Instruction, MatmultPerfMode, Opcode, Operand, Value};
 use crate::{Code, Error};

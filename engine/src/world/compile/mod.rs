@@ -184,7 +184,7 @@ impl Compiler {
         let mut cx = self.context(program, FunctionId::ENTRY, by_sync);
         cx.blocks.push(outer);
         let compiled = cx.block_list(std::slice::from_ref(block));
-        // The names go back whatever came of the block.
+        // The names are put back also when the block was refused.
         let outer = cx.blocks.drain(..).next();
         self.entry_blocks = outer.unwrap_or_default();
         let (list, names) = compiled?;
