@@ -98,6 +98,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(moved, 116);
+        assert_eq!(moved, 193);
     }
 }
