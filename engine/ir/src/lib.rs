@@ -15,6 +15,7 @@ pub mod nearest;
 pub mod opcodes;
 pub mod operand;
 pub mod params;
+mod rows;
 pub mod spelling;
 pub mod storage;
 pub mod sync;

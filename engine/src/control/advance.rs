@@ -1,14 +1,10 @@
-//! What happens between segments: joins, block ends, loop trips, calls and returns.
+//! What happens between segments: joins, block ends and jumps. Loops and calls are in `frames.rs`.
 
-use crate::ir::{Steer, Trait};
 use crate::sync::Banks;
 use crate::sync::deadlock::Standing;
 use crate::world::*;
 use crate::{Code, Error, Result};
-use birsim_kernels::profile::{BreakGoes, Guard, Leftover, StrideZero};
-
-/// Calls that may be active at a time where nested ones are allowed.
-const MAX_CALLS: usize = 256;
+use birsim_kernels::profile::BreakGoes;
 
 /// The components control reads and writes.
 pub struct Flow<'a> {
@@ -37,7 +33,7 @@ pub struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    fn env(&self) -> Scalars<'_> {
+    pub(super) fn env(&self) -> Scalars<'_> {
         Scalars { registers: self.registers, induction: self.induction, seat: self.settings.seat }
     }
 
@@ -85,7 +81,7 @@ impl Flow<'_> {
     }
 
     /// Enters the block at the top frame's position, or ends the frame when there is none.
-    fn enter_position(&mut self) -> Result<()> {
+    pub(super) fn enter_position(&mut self) -> Result<()> {
         let Some(top) = self.pc.frames.last() else {
             self.pc.finished = true;
             return Ok(());
@@ -118,7 +114,7 @@ impl Flow<'_> {
         Ok(())
     }
 
-    fn set_segment(&mut self, segment: u32) {
+    pub(super) fn set_segment(&mut self, segment: u32) {
         let plan = &self.program.blocks[self.pc.block];
         self.pc.segment = segment;
         self.pc.met.clear();
@@ -184,64 +180,13 @@ impl Flow<'_> {
         self.next_segment()
     }
 
-    fn next_segment(&mut self) -> Result<()> {
+    pub(super) fn next_segment(&mut self) -> Result<()> {
         let plan = &self.program.blocks[self.pc.block];
         if self.pc.next != Next::Exit && self.pc.segment + 1 < plan.segments {
             self.set_segment(self.pc.segment + 1);
             return Ok(());
         }
         self.end_of_block()
-    }
-
-    /// Pushes the frame of a loop or call; false when there is nothing to run.
-    fn push_frame(&mut self, row: RowId) -> Result<bool> {
-        let program = self.program;
-        let inst = &program.insts[row];
-        let (list, kind) = match &inst.control {
-            Control::Loop { axis, lb, ub, stride, degenerate } => {
-                let env = self.env();
-                let (value, ub) = (lb.eval(&env)?, ub.eval(&env)?);
-                let stride = match stride.eval(&env)? {
-                    0 if !degenerate && self.settings.profile.loop_stride_zero == StrideZero::Refuse => {
-                        return Err(Error::new(Code::J011, "the stride of a loop is zero").received(0));
-                    }
-                    0 => 1,
-                    s if s < 0 => {
-                        return Err(Error::new(Code::J011, "the stride of a loop is not negative").received(s));
-                    }
-                    s => s,
-                };
-                if !degenerate && value >= ub {
-                    return Ok(false);
-                }
-                self.induction[*axis] = Induction { value, live: true };
-                let kind = FrameKind::Loop { axis: *axis, value, ub, stride, once: *degenerate };
-                (inst.body.unwrap_or_default(), kind)
-            }
-            Control::DoWhile(_) => (inst.body.unwrap_or_default(), FrameKind::DoWhile),
-            Control::Call { function, bindings } => {
-                let calls = self.pc.frames.iter().filter(|f| matches!(f.kind, FrameKind::Function { .. })).count();
-                let most = match self.settings.profile.nested_calls {
-                    Guard::Refuse => 1,
-                    Guard::Allow => MAX_CALLS,
-                };
-                if calls > most {
-                    return Err(nested_call(program, *function));
-                }
-                let actuals: Vec<SetId> = bindings.iter().map(|(_, a)| self.bindings.0[*a]).collect();
-                let mut restore = Vec::new();
-                for ((formal, _), actual) in bindings.iter().zip(actuals) {
-                    let slot = &mut self.bindings.0[*formal];
-                    restore.push((*formal, *slot));
-                    *slot = actual;
-                }
-                (program.functions[*function].list, FrameKind::Function { restore })
-            }
-            _ => return Ok(false),
-        };
-        let (block, segment) = (self.pc.block, self.pc.segment);
-        self.pc.frames.push(Frame { list, position: 0, kind, row, block, segment });
-        Ok(true)
     }
 
     fn end_of_block(&mut self) -> Result<()> {
@@ -304,127 +249,5 @@ impl Flow<'_> {
             self.drop_frame();
         }
         Err(Error::new(Code::B001, "a branch target is in no enclosing list").received(block))
-    }
-
-    /// The blocks of the top frame ran out.
-    fn end_of_list(&mut self) -> Result<()> {
-        let Some(top) = self.pc.frames.last() else { return Ok(()) };
-        let row = top.row;
-        match top.kind.clone() {
-            FrameKind::Loop { axis, value, ub, stride, once } => {
-                let next = value.saturating_add(stride);
-                if once || next >= ub {
-                    return self.pop();
-                }
-                self.induction[axis].value = next;
-                let Some(top) = self.pc.frames.last_mut() else { return Ok(()) };
-                top.kind = FrameKind::Loop { axis, value: next, ub, stride, once };
-                top.position = 0;
-                self.new_trip(row);
-                self.again()
-            }
-            FrameKind::DoWhile => {
-                let Control::DoWhile(cond) = &self.program.insts[row].control else { return self.pop() };
-                if cond.eval(&self.env())? == 0 {
-                    return self.pop();
-                }
-                if let Some(top) = self.pc.frames.last_mut() {
-                    top.position = 0;
-                }
-                self.new_trip(row);
-                self.again()
-            }
-            FrameKind::Function { .. } if self.pc.frames.len() == 1 => {
-                self.pc.finished = true;
-                Ok(())
-            }
-            FrameKind::Function { .. } => self.pop(),
-        }
-    }
-
-    /// Loops whose number of trips is known only at run time forget between trips who wrote which bytes (`machine.md` 7).
-    fn new_trip(&mut self, row: RowId) {
-        let opcode = self.program.insts[row].opcode;
-        self.pc.new_trip |= opcode.is(Trait::ForgetsWriters);
-    }
-
-    /// Another trip. An empty body is left to the next tick, so that limits see loops that never end.
-    fn again(&mut self) -> Result<()> {
-        let empty = self.pc.frames.last().is_some_and(|t| self.program.lists[t.list].is_empty());
-        self.pc.idle_body = empty;
-        if empty { Ok(()) } else { self.enter_position() }
-    }
-
-    /// Ends the top frame: its owner's updates are due and the owning block goes on.
-    fn pop(&mut self) -> Result<()> {
-        let Some(frame) = self.drop_frame() else { return Ok(()) };
-        if self.pc.frames.is_empty() {
-            // The entry function returned.
-            let list = frame.list;
-            let position = self.program.lists[list].len() as u32;
-            self.pc.frames.push(Frame { position, ..frame });
-            self.pc.finished = true;
-            self.pc.exited = true;
-            return Ok(());
-        }
-        if self.program.insts[frame.row].opcode.steers(Steer::CallKernel) {
-            // Its expansion ends with a Return of its own (`machine.md` 7), which wipes the bank (ruling D41).
-            self.banks.wipe();
-        }
-        self.due.push(frame.row);
-        self.pc.block = frame.block;
-        self.pc.segment = frame.segment;
-        self.pc.next = Next::FallThrough;
-        self.next_segment()
-    }
-
-    fn drop_frame(&mut self) -> Option<Frame> {
-        let frame = self.pc.frames.pop()?;
-        match &frame.kind {
-            FrameKind::Loop { axis, .. } => self.induction[*axis].live = false,
-            FrameKind::Function { restore } => {
-                for (formal, old) in restore {
-                    self.bindings.0[*formal] = *old;
-                }
-            }
-            FrameKind::DoWhile => {}
-        }
-        Some(frame)
-    }
-
-    /// Events must be clear at the end of a block; semaphores should be (ruling D21).
-    fn check_leftovers(&mut self) -> Result<()> {
-        // Without an early exit the loop over the bank is a few vector instructions.
-        if self.banks.events.iter().fold(false, |any, e| any | e.0) {
-            let id = self.banks.events.iter().position(|e| e.0).unwrap_or_default();
-            let block = &self.program.blocks[self.pc.block].name;
-            return Err(Error::new(Code::S004, format!("event {id} is still set at the end of the block"))
-                .received(format!("event {id} = 1"))
-                .at(|p| p.block = Some(block.to_string())));
-        }
-        Ok(())
-    }
-
-    /// Remarks on semaphores that are left non-zero when the run ends (ruling D21).
-    pub fn leftover_semaphores(&mut self) -> Result<()> {
-        let left: Vec<String> = self
-            .banks
-            .semaphores
-            .iter()
-            .zip(self.banks.touched.iter())
-            .enumerate()
-            .filter(|(_, (s, t))| s.0 != 0 && t.0)
-            .map(|(id, (s, _))| format!("{id} = {}", s.0))
-            .collect();
-        let rule = self.settings.profile.leftover_semaphores;
-        if left.is_empty() || rule == Leftover::Ignore && !self.settings.strict {
-            return Ok(());
-        }
-        let message = format!("semaphores left non-zero at the end of the run: {}", left.join(", "));
-        if self.settings.strict || rule == Leftover::Fault {
-            return Err(Error::new(Code::S005, message).advice("reset them, or run without --strict"));
-        }
-        self.banks.findings.note(Diagnostic::warning(Remark::SemaphoreLeft, message));
-        Ok(())
     }
 }

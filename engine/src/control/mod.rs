@@ -3,4 +3,6 @@
 pub mod act;
 pub mod advance;
 pub mod branch;
+mod frames;
+mod leftovers;
 pub(crate) mod state;

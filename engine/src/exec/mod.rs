@@ -16,6 +16,7 @@ mod fields;
 pub mod fill;
 pub mod indirect;
 mod machine;
+mod opened;
 pub mod pe;
 pub mod print;
 pub mod random;
@@ -29,8 +30,9 @@ mod watch;
 
 pub use fields::Bound;
 pub use machine::Machine;
+pub use opened::{Ins, Opened, Outs, Want};
 pub use table::{kernel, prepare};
-pub use views::{Ins, Opened, Outs, Want};
+
 pub use watch::Watch;
 
 use crate::memory::overlap::Overlaps;

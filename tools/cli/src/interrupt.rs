@@ -1,8 +1,8 @@
 //! Ctrl-C, termination requests and the end of the time.
 //!
 //! While instructions run, the machine looks at a flag and at the clock, and the run ends with what it has so far. While a
-//! program is loaded and while files are read or written nobody looks: a pipe may keep its reader waiting for ever. Such
-//! work is announced ([`unattended`]), and a thread of its own ends the process when the user wants an end.
+//! program is loaded and while files are read or written nobody looks: a pipe may keep its reader waiting forever. Such
+//! work is announced ([`unattended`]), and a thread of its own ends the process when the user asks for it.
 
 use birsim_kernels::{Class, Code, Error};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 /// Exit code of a program that an interrupt ended, by convention of shells.
 pub const INTERRUPTED: i32 = 130;
-/// Between two looks at what the process is doing.
+/// Time between two looks at what the process is doing.
 const LOOK: Duration = Duration::from_millis(10);
-/// Looks in a row that find it at the same work: it is not about to reach a point where it looks itself.
+/// After so many looks in a row that find the process at the same work, it is not about to check the flag itself.
 const LOOKS: u32 = 3;
-/// How long the last words of a process may take.
+/// How long a process may take to write its last message.
 const LAST_WORDS: Duration = Duration::from_millis(60);
 
 const INTERRUPT: &str = "the run was interrupted";
@@ -66,9 +66,9 @@ pub fn came() -> bool {
     FLAG.get().is_some_and(|f| f.load(Ordering::Relaxed))
 }
 
-/// Why the run should end now, if it should: for work that looks by itself.
+/// Why the run should end now, if it should: for work that checks by itself.
 pub fn wanted() -> Option<Error> {
-    // While the last words are said, the state is locked.
+    // While the last message is written, the state is locked.
     let late = || ENDING.load(Ordering::SeqCst) || state().deadline.is_some_and(|d| Instant::now() >= d);
     let what = if came() { INTERRUPT } else { Some(TIMEOUT).filter(|_| late())? };
     Some(Error::new(Code::S009, what))
@@ -78,7 +78,7 @@ pub fn wanted() -> Option<Error> {
 pub struct Watch(());
 
 impl Watch {
-    /// Starts watching. The process says its last words right before it ends.
+    /// Starts watching. The process writes its last message right before it ends.
     pub fn start(deadline: Option<Instant>, last_words: impl FnOnce(&Error) + Send + 'static) -> Watch {
         flag();
         let mut s = state();
@@ -110,7 +110,7 @@ pub struct Unattended(Option<u64>);
 
 /// Announces such work; the text tells what the run was doing.
 pub fn unattended(what: &'static str) -> Unattended {
-    // The last words may be written to a pipe, too.
+    // The last message may be written to a pipe, too.
     if ENDING.load(Ordering::SeqCst) {
         return Unattended(None);
     }
@@ -124,7 +124,7 @@ pub fn unattended(what: &'static str) -> Unattended {
 impl Drop for Unattended {
     fn drop(&mut self) {
         let Some(id) = self.0 else { return };
-        // Waits for ever when the process is being ended meanwhile.
+        // Waits forever when the process is being ended meanwhile.
         let mut s = state();
         s.changes += 1;
         s.work.retain(|w| w.0 != id);
@@ -151,7 +151,7 @@ fn end_unattended(run: u64, what: &str, code: i32) {
                     words(&error);
                     let _ = done.send(());
                 });
-                // What they are written to may wait for a reader as well.
+                // What the message is written to may wait for a reader as well.
                 let _ = finished.recv_timeout(LAST_WORDS);
             }
             std::process::exit(code);

@@ -45,7 +45,7 @@ impl Deref for Bytes {
 
 /// Files of at least this size are mapped.
 const MAPPED: u64 = 1 << 20;
-/// What is read of a file before it is refused for what it starts with.
+/// Bytes that are read of a file before it is refused because of how it starts.
 const START: u64 = 1 << 16;
 
 /// What a program is, by its content.
@@ -232,7 +232,7 @@ fn in_core_order(modules: &mut [Module], lnc: Option<u32>) -> Result<()> {
     let core = |m: &Module| m.attributes.get("neuron_core_id").and_then(|v| v.as_u64());
     let per_rank = lnc.map_or(modules.len(), |n| n as usize).max(1);
     for own in modules.chunks_mut(per_rank) {
-        // With ranks of their own, modules that do not all say it stand as they are given.
+        // With ranks, modules that do not all name their core keep the order in which they are given.
         if own.iter().all(|m| core(m).is_none()) || lnc.is_some() && own.iter().any(|m| core(m).is_none()) {
             continue;
         }

@@ -64,7 +64,7 @@ impl Term {
         }
     }
 
-    /// Says nothing: for runs whose result somebody else tells.
+    /// Prints nothing: for runs whose result somebody else reports.
     pub fn silent() -> Self {
         Term { out_color: false, err_color: false, silent: true }
     }

@@ -49,7 +49,7 @@ fn archives(args: &Compare) -> Result<i32> {
 
 fn one(args: &Compare, got: &Origin, want: &Origin) -> Result<bool> {
     let (a, b) = (origin_text(got), origin_text(want));
-    // Without a program, the files themselves have to say what their bits mean; one that knows speaks for both.
+    // Without a program, the files themselves have to say what their bits mean; the type of one serves for both.
     let element = |origin: &Origin| with_npy(origin, |npy| Ok(npy.header().element));
     let dtype = match npy::dtype_of(Path::new(&a), element(got)?, args.dtype) {
         Ok(d) => d,

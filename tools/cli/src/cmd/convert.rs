@@ -111,8 +111,8 @@ fn chosen(args: &Convert, modules: Vec<Module>) -> Result<Vec<Module>> {
 /// Larger kernel files are refused.
 const MAX_ARTIFACT: u64 = 1 << 30;
 
-/// The file of an embedded kernel: below the folder of the module. Of a full path, which is that of the machine that
-/// compiled the module, the file name counts.
+/// The file of an embedded kernel: below the folder of the module. A full path is one of the machine that compiled
+/// the module, so only its file name counts.
 fn artifact(folder: &Path, file: &str) -> Result<Vec<u8>> {
     let lost = |why: String| {
         Error::new(Code::F001, format!("fail to locate KLIR artifact: {why}"))

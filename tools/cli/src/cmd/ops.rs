@@ -39,7 +39,7 @@ pub fn run(args: &Ops) -> Result<i32> {
     Ok(0)
 }
 
-/// Whether the engine executes the instruction: yes, no, or in part. Asked of the table itself, so that it cannot promise more
+/// Whether the engine executes the instruction: yes, no, or in part. The table itself is asked, so that the list cannot promise more
 /// than a run keeps.
 pub(super) fn implemented(row: &Row) -> Value {
     let executes = match row.class {

@@ -81,7 +81,7 @@ fn to_odd(x: f64) -> f32 {
         return near;
     }
     let bits = near.to_bits();
-    // Towards zero, then the last bit stands for what was cut off.
+    // Rounded towards zero; then the last bit is set when anything was cut off.
     let cut = if f64::from(near).abs() > x.abs() { bits - 1 } else { bits };
     f32::from_bits(cut | 1)
 }

@@ -48,7 +48,7 @@ impl Archive {
             .zip
             .by_name(&format!("{name}.npy"))
             .map_err(|e| at(Error::new(Code::F003, format!("the archive member cannot be read: {e}"))))?;
-        // The size in the table of contents is the archive's own claim, so nothing is reserved by it.
+        // The size in the table of contents may be false, so no memory is reserved for it.
         Npy::member(Box::new(entry), origin)
     }
 }

@@ -15,7 +15,7 @@ const PIECE: usize = 8 << 20;
 ///
 /// A link is followed. Anything other than a regular file (a device, a pipe) is written to and never replaced.
 pub fn write_atomic(path: &Path, parts: &[&[u8]]) -> Result<()> {
-    // What is written after the end of the run is all there is to see of it, and is written whole.
+    // After the end of the run its results are still written, and written whole.
     let over = interrupt::wanted().is_some();
     let mut ended = None;
     let mut attempt = || -> std::io::Result<()> {

@@ -189,7 +189,7 @@ impl Origin {
         let loaded = match self {
             Origin::Random(seed) => {
                 let count = decl.shape.iter().try_fold(decl.dtype.size() as u64, |n, d| n.checked_mul(*d));
-                // Larger tensors than this are refused long before by the machine's own sizes.
+                // Tensors larger than this do not fit into the machine and were refused before.
                 let bytes = count.and_then(|n| usize::try_from(n).ok()).filter(|n| *n <= 1 << 34);
                 bytes.and_then(|n| random_bytes(decl, n, *seed)).ok_or_else(|| {
                     Error::new(Code::F004, "the tensor is too large for random contents")

@@ -43,7 +43,7 @@ pub fn find(decls: &[Decl], own: &[usize], path: &Path) -> Result<Vec<(usize, Or
             (r == rank).then(|| (name.to_owned(), o.clone()))
         });
         let common = members.iter().filter(|(name, _)| rank_of(all, name).is_none()).cloned();
-        // A name that only another rank knows is none of this one.
+        // A name that only another rank has does not count for this one.
         let elsewhere = |name: &str| {
             stretches.iter().any(|s| *s != *stretch && resolve_side(&all[s.clone()], name, |_| true).is_ok())
         };
