@@ -221,7 +221,7 @@ fn post(id: u32, mode: &str, value: u32) -> Json {
 }
 
 #[test]
-fn engines_that_share_a_register_without_order_race() {
+fn item_10_engines_that_share_a_register_without_order_race() {
     let move_to = |name: &str, engine: &str, to: &str, from: Json| {
         inst(name, "RegisterMove", engine, json!([from]), json!([reg(to)]), json!({}))
     };
@@ -259,7 +259,7 @@ fn engines_that_share_a_register_without_order_race() {
 }
 
 #[test]
-fn semaphore_operations_that_do_not_commute_race() {
+fn item_10_semaphore_operations_that_do_not_commute_race() {
     // Two are posted; one engine waits for one, the other waits for one and takes one away.
     let program = |ordered: bool| {
         let mut p = nop("p", "DMA");

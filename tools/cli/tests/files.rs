@@ -24,7 +24,7 @@ fn npz(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
 
 #[cfg(unix)]
 #[test]
-fn a_golden_that_the_run_writes_is_refused() {
+fn item_8_a_golden_that_the_run_writes_is_refused() {
     let s = ready();
     let wrong = square([9.0; 4]);
     let golden = s.write("birsim-out/o-birsim.npy", &wrong);
@@ -45,7 +45,7 @@ fn a_golden_that_the_run_writes_is_refused() {
 }
 
 #[test]
-fn two_results_in_one_file_are_refused() {
+fn item_8_two_results_in_one_file_are_refused() {
     let s = ready();
     let x = std::fs::read(s.path("x.npy")).unwrap();
     let program = std::fs::read(s.path("p.json")).unwrap();
@@ -72,7 +72,7 @@ fn two_results_in_one_file_are_refused() {
 }
 
 #[test]
-fn one_output_of_two_cores_is_refused() {
+fn item_8_one_output_of_two_cores_is_refused() {
     let s = ready();
     let core =
         |k: usize| identity("float32", 4, "o").replace("\"neuron_core_id\": 0", &format!("\"neuron_core_id\": {k}"));
@@ -87,7 +87,7 @@ fn one_output_of_two_cores_is_refused() {
 }
 
 #[test]
-fn a_member_that_names_nothing_is_refused_with_the_nearest_name() {
+fn item_7_a_member_that_names_nothing_is_refused_with_the_nearest_name() {
     let s = Sandbox::new();
     let allocations = [
         dram("weights", "ExternalInput", "float32", [2, 2], 4, ""),
@@ -183,7 +183,7 @@ fn goldens_of_another_type_are_converted_when_asked() {
 }
 
 #[test]
-fn tensor_files_count_against_the_memory_limit_before_they_are_read() {
+fn item_12_tensor_files_count_against_the_memory_limit_before_they_are_read() {
     let s = ready();
     let options = &["--golden", "o=x.npy", "--dump", "o", "--max-memory", "63"];
     let ran = s.birsim(&with(options));

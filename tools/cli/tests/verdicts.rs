@@ -11,7 +11,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_quiet_run_keeps_verdict_and_mismatches() {
+fn item_9_a_quiet_run_keeps_verdict_and_mismatches() {
     let s = ready();
     s.write("g.npy", square([1.0, 2.0, 3.5, 4.0]));
     let ok = s.birsim(&with(&["-q", "--golden", "o=x.npy", "--progress", "always"]));
@@ -66,7 +66,7 @@ fn d60_a_result_that_lacks_an_instruction_is_no_result() {
 }
 
 #[test]
-fn a_check_that_has_nothing_to_look_at_says_so() {
+fn item_9_a_check_that_has_nothing_to_look_at_says_so() {
     let s = ready();
     for option in [&["--check", "race"][..], &["--schedule-seed", "7"]] {
         let args = [option, &["--order", "program", "-q"]].concat();
@@ -79,7 +79,7 @@ fn a_check_that_has_nothing_to_look_at_says_so() {
 }
 
 #[test]
-fn negative_numbers_are_values_and_refused_as_such() {
+fn item_14_negative_numbers_are_values_and_refused_as_such() {
     let s = ready();
     for (option, value, text) in [
         ("--rtol", "-1", "at least 0"),
@@ -101,7 +101,7 @@ fn negative_numbers_are_values_and_refused_as_such() {
 }
 
 #[test]
-fn hints_lead_somewhere() {
+fn item_14_hints_lead_somewhere() {
     let s = ready();
     let help = s.birsim(&["run", "--help"]);
     let checks = help.stdout.split("\nChecks:\n").nth(1).expect("a heading of its own");
@@ -109,7 +109,7 @@ fn hints_lead_somewhere() {
     let codes = s.birsim(&["explain"]);
     for code in codes.stdout.lines().filter_map(|l| l.split_whitespace().next()) {
         let text = s.birsim(&["explain", code]).stdout;
-        for nowhere in ["BIR-JSON description", "rule in the message", "help:  see `birsim ops`"] {
+        for nowhere in ["BIR-JSON description", "rule in the message", "help:  see `birsim ops`", "engine/docs"] {
             assert!(!text.contains(nowhere), "{text}");
         }
     }

@@ -11,7 +11,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn findings_of_checkers_end_the_run_with_3() {
+fn item_9_findings_of_checkers_end_the_run_with_3() {
     let s = ready();
     let allocations = [
         dram("x", "ExternalInput", "float32", [2, 2], 4, ""),
