@@ -5,11 +5,11 @@
 //! interpreter, `BIRSIM_BENCH_SECONDS` the time spent on each case. Without NumPy only our own times are printed.
 
 mod cases;
-mod numpy;
+
 mod tensor;
 
+use birsim_benches::numpy::Numpy;
 use cases::{Case, all};
-use numpy::Numpy;
 use std::time::{Duration, Instant};
 
 const THREADS: [usize; 2] = [1, 2];
@@ -30,7 +30,7 @@ fn main() {
             eprintln!("no pool of {threads} threads");
             return;
         };
-        sides.push((pool, Numpy::start(threads).ok()));
+        sides.push((pool, Numpy::of("kernels_vs_numpy", threads).ok()));
     }
     match sides.iter().find_map(|(_, n)| n.as_ref()) {
         Some(n) => println!("{}; NumPy time / birsim time, best of alternating runs", n.versions),

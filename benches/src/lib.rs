@@ -1,3 +1,4 @@
-//! Programs that benchmarks and schedule tests generate.
+//! What benchmarks share: programs that they (and schedule tests) generate, and the NumPy side.
 
+pub mod numpy;
 pub mod programs;

@@ -13,11 +13,11 @@ pub struct Numpy {
 }
 
 impl Numpy {
-    /// Starts the script with as many OpenBLAS threads as birsim gets. Element-wise NumPy has one thread anyway.
-    pub fn start(threads: usize) -> Result<Numpy> {
+    /// Starts the script of a bench with as many OpenBLAS threads as birsim gets. Element-wise NumPy has one thread anyway.
+    pub fn of(bench: &str, threads: usize) -> Result<Numpy> {
         let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
         let mut child = Command::new(python)
-            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels_vs_numpy/numpy_side.py"))
+            .arg(format!("{}/{bench}/numpy_side.py", env!("CARGO_MANIFEST_DIR")))
             // These would switch OpenBLAS to slower kernels than the machine has.
             .env_remove("OPENBLAS_CORETYPE")
             .env_remove("OPENBLAS_L2_SIZE")
