@@ -3,6 +3,7 @@
 pub mod bug_cases;
 pub mod build;
 pub mod cases;
+pub mod fold;
 pub mod fuzz;
 pub mod generate;
 pub mod interpret;
