@@ -1,4 +1,4 @@
-//! A machine that is reset runs its program as a new one does: same bits, counters and remarks.
+//! A machine that is reset, or made of one that ran another program, runs as a new one does: same bits, counters, remarks.
 
 use birsim_cli::npy;
 use birsim_engine::{Cores, Error, IssueOrder, Limits, MemMode, RunSummary, Simulator, format};
@@ -30,6 +30,7 @@ fn shown(sim: &mut Cores, folder: &Path, case: &Case) -> Shown {
 fn a_reset_machine_runs_as_a_new_one() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/cases");
     let mut compared = 0;
+    let mut spare: Option<Cores> = None;
     for folder in cases::find(&root) {
         let case: Case = serde_json::from_slice(&std::fs::read(folder.join("case.json")).unwrap()).unwrap();
         let Ok(module) = format::read(&std::fs::read(folder.join("module.json")).unwrap()) else { continue };
@@ -43,6 +44,14 @@ fn a_reset_machine_runs_as_a_new_one() {
                 assert!(sim.reset(&builder.clone().limits(limits())));
                 let got = shown(&mut sim, &folder, &case);
                 assert!(got == want, "{}, run {again}:\n{:?}\n{:?}", folder.display(), got.0, want.0);
+            }
+            // The machine of the case before, whatever it left there.
+            if let Some(other) = spare.replace(sim) {
+                let mut sim = other.reload(&builder.clone().limits(limits()), std::slice::from_ref(&module)).unwrap();
+                let got = shown(&mut sim, &folder, &case);
+                assert!(got == want, "{}, on another machine:\n{:?}\n{:?}", folder.display(), got.0, want.0);
+                assert!(sim.reset(&builder.clone().limits(limits())));
+                assert!(shown(&mut sim, &folder, &case) == want, "{}, reset", folder.display());
             }
             compared += 1;
         }

@@ -7,6 +7,7 @@
 mod agree;
 mod check;
 mod deadlock;
+mod faults;
 mod meet;
 mod port;
 mod races;
@@ -20,8 +21,9 @@ use crate::sim::{Builder, Core, Progress, Refusal, RunSummary, TensorInfo};
 use crate::world::{Parcel, ProgramCounter, Sent};
 use crate::{Code, Error, Result};
 use crossbeam::channel::Receiver;
+use faults::placed;
 pub use meet::CollectiveCount;
-use meet::{Floor, placed};
+use meet::Floor;
 use rayon::prelude::*;
 use shared::SharedMemory;
 use std::borrow::Cow;
@@ -59,16 +61,32 @@ pub struct Cores {
 impl Cores {
     /// Loads the modules: one per core, or as [`Builder::lnc`] and [`Builder::ranks`] say.
     pub fn load(builder: &Builder, modules: &[Module]) -> Result<Self> {
-        // The gravest, as far as a run is concerned.
-        if let Some(e) = check::all(builder, modules, false).into_iter().next() {
+        Cores::load_on(builder, modules, None)
+    }
+
+    /// The same with what of this machine does not depend on its program. That is worth it for small programs.
+    pub fn reload(mut self, builder: &Builder, modules: &[Module]) -> Result<Self> {
+        let one = self.cores.len() == 1;
+        Cores::load_on(builder, modules, self.cores.pop().filter(|_| one))
+    }
+
+    fn load_on(builder: &Builder, modules: &[Module], used: Option<Core>) -> Result<Self> {
+        // The gravest of them.
+        if let Some(e) = Cores::obstacles(builder, modules).into_iter().next() {
             return Err(e);
         }
         let mut cores = Vec::new();
+        let mut frame = used.and_then(Core::into_frame);
         for (seat, module) in ranks::seats(builder, modules)? {
-            let core = Core::load(&builder.clone().seated(seat), &modules[module]);
+            let core = Core::load(&builder.clone().seated(seat), &modules[module], frame.take());
             cores.push(core.map_err(|e| e.at(|p| (p.rank, p.core) = (seat.rank_field(), seat.core_field())))?);
         }
         Cores::of(builder.clone(), cores)
+    }
+
+    /// What keeps the modules from running on these ranks and cores, the gravest first. [`Cores::load`] fails with the first.
+    pub fn obstacles(builder: &Builder, modules: &[Module]) -> Vec<Error> {
+        check::all(builder, modules, false)
     }
 
     /// What is wrong with the modules on these ranks and cores: all that can be said before anything runs.
@@ -78,7 +96,7 @@ impl Cores {
 
     /// One core that keeps the id the builder gives it.
     pub(crate) fn alone(builder: &Builder, module: &Module) -> Result<Self> {
-        Cores::of(builder.clone(), vec![Core::load(builder, module)?])
+        Cores::of(builder.clone(), vec![Core::load(builder, module, None)?])
     }
 
     /// These cores.

@@ -165,7 +165,7 @@ fn windows(cores: &[Core], first: usize, tensors: &mut Vec<Shared>) -> Result<()
         for (at, (name, target)) in core.windows() {
             let bad = |code: Code, what: &str| {
                 let e = Error::new(code, what).received(format!("[{name}, {target}]")).operand("remote_local_target");
-                Err(super::placed(core, e).at(|p| p.tensor = Some(core.tensors()[at].name.clone())))
+                Err(super::faults::placed(core, e).at(|p| p.tensor = Some(core.tensors()[at].name.clone())))
             };
             let Some(owner) = cores.get(target as usize) else {
                 return bad(Code::J016, "a window names a core that the rank has not");

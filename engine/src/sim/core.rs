@@ -8,7 +8,7 @@ use crate::systems::{self, Calls};
 use crate::target::Target;
 use crate::world::compile::Compiler;
 use crate::world::placement::Layout;
-use crate::world::spawn::{spawn_core, spawn_new};
+use crate::world::spawn::{spawn_core, spawn_new, take_down};
 use crate::world::*;
 use crate::{Code, Error, Place, Result};
 use bevy_ecs::prelude::{IntoSystem, Schedule, World};
@@ -25,6 +25,22 @@ pub enum Progress {
     Finished,
 }
 
+/// What of a core does not depend on its program: engines, semaphores and events, and the schedule with what its systems have
+/// found out about the world. To make it costs as much as a hundred small instructions.
+pub(crate) struct Frame {
+    world: World,
+    pass: Schedule,
+}
+
+impl Frame {
+    fn new() -> Frame {
+        let mut world = World::new();
+        world.init_resource::<Scratch>();
+        spawn_core(&mut world);
+        Frame { world, pass: systems::pass() }
+    }
+}
+
 /// One simulated core. [`crate::Cores`] drives it.
 pub struct Core {
     pub(crate) world: World,
@@ -39,8 +55,8 @@ pub struct Core {
 }
 
 impl Core {
-    /// A core with a program.
-    pub(crate) fn load(options: &Builder, module: &Module) -> Result<Core> {
+    /// A core with a program, on a frame of its own or one that another core has left.
+    pub(crate) fn load(options: &Builder, module: &Module, frame: Option<Frame>) -> Result<Core> {
         let target = match options.target {
             Some(t) => t,
             None => Target::of(module.arch)?,
@@ -58,7 +74,7 @@ impl Core {
         };
         let layout = Layout { strict: options.strict, ..Layout::new(target, physical, options.rules()) };
         let (compiler, program) = Compiler::new(module, layout, options.order, crate::exec::prepare)?;
-        let mut core = Core::new(options, target, program);
+        let mut core = Core::on(frame.unwrap_or_else(Frame::new), options, target, program);
         (core.compiler, core.physical) = (Some(compiler), physical);
         core.grow()?;
         core.watch(options)?;
@@ -70,6 +86,11 @@ impl Core {
 
     /// A core with a program whose rows, locations and arenas have no entities yet.
     pub(crate) fn new(options: &Builder, target: Target, program: Program) -> Core {
+        Core::on(Frame::new(), options, target, program)
+    }
+
+    fn on(frame: Frame, options: &Builder, target: Target, program: Program) -> Core {
+        let Frame { mut world, pass } = frame;
         let settings = Settings {
             profile: options.rules(),
             // Ticks are part of a trace, so it needs the order that has one instruction in each.
@@ -92,31 +113,38 @@ impl Core {
             fill: options.fill,
         };
         let random = first_random(options.schedule);
-        let mut world = World::new();
         world.insert_resource(settings);
         world.insert_resource(program);
-        world.init_resource::<Bindings>();
-        world.init_resource::<Due>();
-        world.init_resource::<Stats>();
-        world.init_resource::<Findings>();
-        world.init_resource::<Mail>();
-        world.init_resource::<Scratch>();
-        world.init_resource::<HostRng>();
-        world.init_resource::<Prints>();
+        world.insert_resource(Bindings::default());
+        world.insert_resource(Due::default());
+        world.insert_resource(Stats::default());
+        world.insert_resource(Findings::default());
+        world.insert_resource(Mail::default());
+        world.insert_resource(HostRng::default());
+        world.insert_resource(Prints::default());
         world.insert_resource(IssueList { random, ..IssueList::default() });
         world.insert_resource(Calls::default());
-        world.init_resource::<Post>();
+        world.insert_resource(Post::default());
         world.insert_resource(ProgramCounter::default());
-        spawn_core(&mut world);
         Core {
             world,
-            pass: systems::pass(),
+            pass,
             compiler: None,
             physical: false,
             at_load: Vec::new(),
             tensors: Vec::new(),
             names: HashMap::new(),
         }
+    }
+
+    /// What is left when the program goes. Observers have added to the schedule, so that a watched core leaves nothing.
+    pub(crate) fn into_frame(mut self) -> Option<Frame> {
+        if self.is_watched() {
+            return None;
+        }
+        self.reset_engines(|file, _| *file = RegisterFile::default());
+        take_down(&mut self.world);
+        Some(Frame { world: self.world, pass: self.pass })
     }
 
     /// Adds systems that run after the stages of a pass.

@@ -11,6 +11,23 @@ impl Core {
     /// loaded anew.
     pub(crate) fn reset(&mut self, options: &Builder) {
         self.reset_resources(options);
+        self.reset_engines(|file, start| {
+            file.physical.fill(start);
+            file.symbolic.fill(0);
+        });
+        let world = &mut self.world;
+        world.query::<&mut LocationState>().iter_mut(world).for_each(|mut s| *s = LocationState::default());
+        world.query::<&mut Induction>().iter_mut(world).for_each(|mut i| *i = Induction::default());
+        world.query::<&mut FireCount>().iter_mut(world).for_each(|mut n| *n = FireCount(0));
+        let mut arenas = world.query::<(&mut ArenaMem, &mut InitShadow, &mut AccumShadow)>();
+        for (mut memory, mut init, mut accum) in arenas.iter_mut(world) {
+            memory.reset();
+            init.0.iter_mut().chain(&mut accum.0).for_each(|shadow| shadow.clear());
+        }
+    }
+
+    /// Engines, semaphores and events as they are at the start; registers as `file` makes them, from the value they start with.
+    pub(super) fn reset_engines(&mut self, file: impl Fn(&mut RegisterFile, u32)) {
         let world = &mut self.world;
         let start = match world.resource::<Settings>().profile.register_start {
             RegisterStart::Ones => u32::MAX,
@@ -18,11 +35,10 @@ impl Core {
         };
         let mut engines =
             world.query::<(&mut Cursor, &mut Status, &mut RegisterFile, &mut Accumulators, &mut EngineRng)>();
-        for (mut cursor, mut status, mut file, mut sums, mut rng) in engines.iter_mut(world) {
+        for (mut cursor, mut status, mut registers, mut sums, mut rng) in engines.iter_mut(world) {
             *cursor = Cursor::default();
             *status = Status::Finished;
-            file.physical.fill(start);
-            file.symbolic.fill(0);
+            file(&mut registers, start);
             *sums = Accumulators::default();
             *rng = EngineRng::default();
         }
@@ -33,14 +49,6 @@ impl Core {
         }
         for (mut bit, mut touched) in world.query::<(&mut EventBit, &mut EventTouched)>().iter_mut(world) {
             (*bit, *touched) = (EventBit(false), EventTouched(false));
-        }
-        world.query::<&mut LocationState>().iter_mut(world).for_each(|mut s| *s = LocationState::default());
-        world.query::<&mut Induction>().iter_mut(world).for_each(|mut i| *i = Induction::default());
-        world.query::<&mut FireCount>().iter_mut(world).for_each(|mut n| *n = FireCount(0));
-        let mut arenas = world.query::<(&mut ArenaMem, &mut InitShadow, &mut AccumShadow)>();
-        for (mut memory, mut init, mut accum) in arenas.iter_mut(world) {
-            memory.reset();
-            init.0.iter_mut().chain(&mut accum.0).for_each(|shadow| shadow.clear());
         }
     }
 

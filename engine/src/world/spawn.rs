@@ -71,6 +71,17 @@ pub fn spawn_core(world: &mut World) {
     world.insert_resource(Entities::default());
 }
 
+/// Takes away what belongs to the program; the fixed entities stay.
+pub fn take_down(world: &mut World) {
+    type OfProgram = Or<(With<SyncSet>, With<Placement>, With<ArenaMem>, With<Induction>, With<FireCount>)>;
+    let all: Vec<Entity> = world.query_filtered::<Entity, OfProgram>().iter(world).collect();
+    for entity in all {
+        world.despawn(entity);
+    }
+    world.insert_resource(Spawned::default());
+    world.insert_resource(Entities::default());
+}
+
 /// Spawns what the program has grown by since the last call.
 pub fn spawn_new(world: &mut World, layout: &Layout) -> Result<()> {
     let mut done = *world.resource::<Spawned>();

@@ -1,4 +1,4 @@
-//! Limits of a run: which one ended it, and the bound of a worker's address space.
+//! Limits of a run: which one ended it, its threads, and the bound of a worker's address space.
 
 use birsim_kernels::{Code, Error};
 
@@ -23,6 +23,11 @@ impl Limit {
             _ => None,
         }
     }
+}
+
+/// From now on everything runs on this thread, the golden check too, and no pool is started. A caller may have one already.
+pub fn to_one_thread() {
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
 }
 
 /// While it lives, the process cannot map much more than what it needs by its own account: a second line behind the engine's

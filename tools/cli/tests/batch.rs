@@ -570,6 +570,14 @@ fn the_search_loop_of_the_readme_runs() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn the_largest_limits_do_not_overflow() {
+    let s = batch();
+    manifest(&s, &[with(item("most", "good.npy"), json!({"max_memory": u64::MAX, "timeout": 999_999_999.0}))]);
+    s.birsim(&["batch", "m.jsonl", "--jobs", "1"]).exits(0);
+    assert_eq!(of(&s)["most"]["status"], "ok");
+}
+
+#[test]
 fn the_memory_limit_of_an_item_bounds_its_workers_address_space() {
     let s = batch();
     let body = "#!/bin/sh\nulimit -v > LIMIT\ncp relu-0-birsim.npy relu-0-simout.npy\n";

@@ -96,6 +96,30 @@ fn d74_missing_ranks_are_listed_by_run_and_validate() {
 }
 
 #[test]
+fn d66_run_tells_all_that_validate_tells_about_cores_and_groups() {
+    let s = Sandbox::new();
+    let barrier = |name: &str, cores: Value| {
+        let fields = json!({"name": name, "opcode": "CoreBarrier", "engine": "Pool", "ins": [], "outs": [], "id": 1,
+            "cores": cores});
+        fields.to_string()
+    };
+    let tensors = [dram("x", "Internal", "float32", [2, 2], 4, "")];
+    s.write("a.json", module(&tensors, &[barrier("far", json!([0, 5])), barrier("others", json!([1]))]));
+    let second = module(&tensors, &[barrier("wrong", json!([0]))]);
+    s.write("b.json", second.replace(r#""neuron_core_id": 0"#, r#""neuron_core_id": 1"#));
+    let told = |command: &str| {
+        let ran = s.birsim(&[command, "a.json", "b.json"]);
+        let findings = ran.exits(2).stderr.lines().filter(|l| l.contains("BIR-")).map(str::to_owned);
+        (findings.collect::<Vec<_>>(), ran.stderr.clone())
+    };
+    let (run, text) = told("run");
+    for found in ["core 5 of 2, in [0, 5]", "core 0 at a barrier of cores [1]", "core 1 at a barrier of cores [0]"] {
+        assert!(text.contains(found), "{text}");
+    }
+    assert_eq!((run.len(), &run), (3, &told("validate").0));
+}
+
+#[test]
 fn a_trace_of_several_cores_is_the_same_for_any_threads() {
     let s = Sandbox::new();
     let c = case("lnc_w4_l2");

@@ -226,7 +226,7 @@ fn reuse(args: &Batch, plan: &Plan, items: Vec<Item>, earlier: Vec<Line>) -> (Ve
         .map_init(
             || Templates::new(defaults.clone()),
             |templates, item| {
-                let line = earlier.get(&item.id).filter(|l| holds(l, &item, templates, defaults, &plan.setup));
+                let line = earlier.get(&item.id).filter(|l| holds(l, &item, templates, &plan.setup));
                 let line = line.map(|l| merge::adopted(l.clone(), &item));
                 let line = line.filter(|l| l.as_expected || args.rerun.is_none());
                 (item, line)
@@ -247,12 +247,10 @@ fn reuse(args: &Batch, plan: &Plan, items: Vec<Item>, earlier: Vec<Line>) -> (Ve
 }
 
 /// The result was made from the same bytes, and its outputs are there if outputs are wanted.
-fn holds(line: &Line, item: &Item, templates: &mut Templates, defaults: &options::Defaults, setup: &Setup) -> bool {
-    let Ok(run) = templates.run(item, Path::new("")) else { return false };
-    let written = [defaults.written.as_slice(), item.args.as_slice()];
+fn holds(line: &Line, item: &Item, templates: &mut Templates, setup: &Setup) -> bool {
     let there = |f: &String| setup.out.join(f).is_file();
     let outputs = !setup.outputs || line.outputs.iter().all(|o| o.file.as_ref().is_some_and(there));
-    outputs && !line.key.is_empty() && key::of_item(&run, &written).is_ok_and(|k| k == line.key)
+    outputs && !line.key.is_empty() && templates.key(item).is_ok_and(|k| k == line.key)
 }
 
 /// `--merge`.
@@ -291,7 +289,7 @@ fn checked(manifest: &Path, defaults: &options::Defaults, folder: &Path) -> Resu
         let number = lines.next().map_or(0, |(k, _)| k + 1);
         let at =
             |e: Error, key: &str| e.at(|p| (p.file, p.operand) = (Some(format!("{name}:{number}")), Some(key.into())));
-        if let Err(e) = templates.run(item, Path::new("")) {
+        if let Err(e) = templates.limits(item) {
             errors.push(at(e, "args"));
         }
         for file in &item.program {

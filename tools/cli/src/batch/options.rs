@@ -7,8 +7,10 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Options of `run` that a batch sets for its items, or has of its own.
 const OWN: [&str; 11] =
@@ -86,6 +88,28 @@ fn absolute(file: &str) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// The limits of an item.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Threads, at least one.
+    pub threads: u16,
+    /// Most bytes of memory.
+    pub memory: Option<u64>,
+    /// Time.
+    pub timeout: Option<Duration>,
+}
+
+impl Limits {
+    /// Those of the item go before those of its options.
+    fn of(item: &Item, options: &Run) -> Limits {
+        Limits {
+            threads: item.threads.or(options.threads).unwrap_or(1).max(1),
+            memory: item.max_memory.or(options.max_memory),
+            timeout: item.timeout.map(Duration::from_secs_f64).or(options.timeout),
+        }
+    }
+}
+
 /// Parses the options of items, equal ones once.
 #[derive(Debug)]
 pub struct Templates {
@@ -102,19 +126,29 @@ impl Templates {
         Templates { defaults, known: HashMap::new() }
     }
 
+    /// The options of an item as texts: what its key is made of.
+    pub fn written<'a>(&'a self, item: &'a Item) -> [&'a [String]; 2] {
+        [&self.defaults.written, &item.args]
+    }
+
+    /// The key of an item, from its files.
+    pub fn key(&mut self, item: &Item) -> Result<String> {
+        let run = self.run(item, Path::new(""))?;
+        super::key::of_item(&run, &self.written(item))
+    }
+
+    /// The limits of an item.
+    pub fn limits(&mut self, item: &Item) -> Result<Limits> {
+        Ok(Limits::of(item, self.options(item)?))
+    }
+
     /// The command line of an item. `out` is the folder of its outputs.
     pub fn run(&mut self, item: &Item, out: &Path) -> Result<Run> {
-        let key = (item.args.clone(), item.lnc, item.ranks);
-        if !self.known.contains_key(&key) {
-            let parsed = self.parse(item)?;
-            self.known.insert(key.clone(), parsed);
-        }
-        let mut run = self.known[&key].clone();
+        let mut run = self.options(item)?.clone();
         run.program = item.program.clone();
         run.out = out.to_path_buf();
-        run.threads = item.threads.or(run.threads).or(Some(1));
-        run.max_memory = item.max_memory.or(run.max_memory);
-        run.timeout = item.timeout.map(std::time::Duration::from_secs_f64).or(run.timeout);
+        let limits = Limits::of(item, &run);
+        (run.threads, run.max_memory, run.timeout) = (Some(limits.threads), limits.memory, limits.timeout);
         run.random_inputs = item.random_inputs.or(run.random_inputs);
         match &item.inputs {
             Some(Tensors::Place(p)) => run.inputs = Some(p.clone()),
@@ -129,28 +163,35 @@ impl Templates {
         Ok(run)
     }
 
-    fn parse(&self, item: &Item) -> Result<Run> {
-        let number = |name: &str, n: Option<u32>| n.map(|n| OsString::from(format!("--{name}={n}")));
-        let texts = ["run".into(), "PROGRAM".into()].into_iter();
-        let texts = texts.chain(self.defaults.resolved.iter().map(OsString::from));
-        let texts = texts.chain(number("lnc", item.lnc)).chain(number("ranks", item.ranks));
-        let texts = texts.chain(item.args.iter().map(OsString::from));
-        // A later option replaces an earlier one: items override the command line.
-        let command = RunOnly::augment().args_override_self(true);
-        let refused =
-            |e: clap::Error| crate::usage(&e).err().unwrap_or_else(|| Error::new(Code::F008, "help was asked for"));
-        let matches = command.try_get_matches_from(texts).map_err(refused)?;
-        let own = |id: &&&str| matches.try_contains_id(id).unwrap_or(false) && given(&matches, id);
-        if let Some(id) = OWN.iter().filter(|id| **id != "program").find(own) {
-            return Err(
-                Error::new(Code::F008, format!("--{id} is set by the batch")).advice("leave it out of \"args\"")
-            );
+    /// The options that the command line and the item write out.
+    fn options(&mut self, item: &Item) -> Result<&Run> {
+        let form = (item.args.clone(), item.lnc, item.ranks);
+        match self.known.entry(form) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(new) => Ok(new.insert(parse(&self.defaults, item)?)),
         }
-        if matches.get_many::<PathBuf>("program").is_none_or(|p| p.len() != 1) {
-            return Err(Error::new(Code::F008, "options only: programs are named by the key \"program\""));
-        }
-        RunOnly::from_arg_matches(&matches).map(|r| r.run).map_err(refused)
     }
+}
+
+fn parse(defaults: &Defaults, item: &Item) -> Result<Run> {
+    let number = |name: &str, n: Option<u32>| n.map(|n| OsString::from(format!("--{name}={n}")));
+    let texts = ["run".into(), "PROGRAM".into()].into_iter();
+    let texts = texts.chain(defaults.resolved.iter().map(OsString::from));
+    let texts = texts.chain(number("lnc", item.lnc)).chain(number("ranks", item.ranks));
+    let texts = texts.chain(item.args.iter().map(OsString::from));
+    // A later option replaces an earlier one: items override the command line.
+    let command = RunOnly::augment().args_override_self(true);
+    let refused =
+        |e: clap::Error| crate::usage(&e).err().unwrap_or_else(|| Error::new(Code::F008, "help was asked for"));
+    let matches = command.try_get_matches_from(texts).map_err(refused)?;
+    let own = |id: &&&str| matches.try_contains_id(id).unwrap_or(false) && given(&matches, id);
+    if let Some(id) = OWN.iter().filter(|id| **id != "program").find(own) {
+        return Err(Error::new(Code::F008, format!("--{id} is set by the batch")).advice("leave it out of \"args\""));
+    }
+    if matches.get_many::<PathBuf>("program").is_none_or(|p| p.len() != 1) {
+        return Err(Error::new(Code::F008, "options only: programs are named by the key \"program\""));
+    }
+    RunOnly::from_arg_matches(&matches).map(|r| r.run).map_err(refused)
 }
 
 fn given(matches: &ArgMatches, id: &str) -> bool {

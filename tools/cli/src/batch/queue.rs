@@ -1,6 +1,7 @@
 //! What is to be run: items wait here for a worker. A worker gets items of the program it has loaded before others.
 
 use super::manifest::Item;
+use super::options::Limits;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 
@@ -11,6 +12,8 @@ pub struct Waiting {
     pub item: Item,
     /// The try.
     pub attempt: u32,
+    /// Its limits.
+    pub limits: Limits,
     /// Jobs that it takes the place of.
     pub slots: usize,
 }
@@ -85,7 +88,8 @@ mod tests {
 
     fn waiting(id: &str, program: &str, slots: usize) -> Waiting {
         let text = serde_json::json!({"id": id, "program": program}).to_string();
-        Waiting { item: Item::parse(&text, 1, 0).unwrap().unwrap(), attempt: 1, slots }
+        let limits = Limits { threads: 1, memory: None, timeout: None };
+        Waiting { item: Item::parse(&text, 1, 0).unwrap().unwrap(), attempt: 1, limits, slots }
     }
 
     fn ids(queue: &mut Queue, loaded: Option<&Program>, taken: &[&Program]) -> Vec<String> {

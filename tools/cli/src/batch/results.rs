@@ -48,14 +48,7 @@ impl Results {
     pub fn restart(&mut self, lines: &[Line]) -> Result<()> {
         let failed = |e: std::io::Error| unusable(&self.path, &e);
         let folder = self.path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".birsim-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let mut new = builder.tempfile_in(folder).map_err(failed)?;
+        let mut new = crate::npy::temporary(folder).map_err(failed)?;
         let text: String = lines.iter().map(Line::text).collect();
         new.write_all(text.as_bytes()).map_err(failed)?;
         // The new file is locked before anybody can find it under its name.

@@ -6,7 +6,6 @@ use super::manifest::Item;
 use super::options::Templates;
 use super::queue::{Program, Queue, Waiting};
 use super::wire::{Job, Reply, Setup};
-use crate::args::Run;
 use crate::interrupt;
 use birsim_kernels::{Error, Result};
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, unbounded};
@@ -61,8 +60,6 @@ struct Running {
     started: Instant,
     /// When the worker is killed.
     deadline: Option<Instant>,
-    limit: Option<Duration>,
-    memory_limited: bool,
     late: bool,
 }
 
@@ -104,9 +101,9 @@ impl<'a> Supervisor<'a> {
 
     /// Adds an item.
     pub fn add(&mut self, item: Item) -> Result<()> {
-        let run = self.templates.run(&item, std::path::Path::new(""))?;
-        let slots = usize::from(run.threads.unwrap_or(1)).clamp(1, self.plan.jobs);
-        self.queue.push(Waiting { item, attempt: 1, slots });
+        let limits = self.templates.limits(&item)?;
+        let slots = usize::from(limits.threads).min(self.plan.jobs);
+        self.queue.push(Waiting { item, attempt: 1, limits, slots });
         Ok(())
     }
 
@@ -178,16 +175,14 @@ impl<'a> Supervisor<'a> {
             self.seats[seat].worker = Some(Worker::start(self.workers, &self.plan.setup, self.events.0.clone(), wrap)?);
             self.workers += 1;
         }
-        let run: Run = self.templates.run(&waiting.item, std::path::Path::new(""))?;
         let seat = &mut self.seats[seat];
         if let Some(worker) = &seat.worker {
             worker.give(Job { item: waiting.item.clone() });
         }
         seat.program = Some(waiting.item.program.clone());
         let started = Instant::now();
-        let deadline = run.timeout.and_then(|t| started.checked_add(t)?.checked_add(GRACE));
-        let (limit, memory_limited) = (run.timeout, run.max_memory.is_some());
-        seat.running = Some(Running { waiting, started, deadline, limit, memory_limited, late: false });
+        let deadline = waiting.limits.timeout.and_then(|t| started.checked_add(t)?.checked_add(GRACE));
+        seat.running = Some(Running { waiting, started, deadline, late: false });
         Ok(())
     }
 
@@ -209,7 +204,8 @@ impl<'a> Supervisor<'a> {
             }
             Answer::Gone(said, signal) => {
                 (place.worker, place.program) = (None, None);
-                let mut line = match running.limit {
+                let limits = running.waiting.limits;
+                let mut line = match limits.timeout {
                     Some(limit) if running.late => Line::lost(
                         Status::Timeout,
                         3,
@@ -218,16 +214,17 @@ impl<'a> Supervisor<'a> {
                             limit.as_secs_f64()
                         ),
                     ),
-                    _ => crashed(&said, signal, running.memory_limited),
+                    _ => crashed(&said, signal, limits.memory.is_some()),
                 };
                 line.stats.wall_s = running.started.elapsed().as_secs_f64();
-                self.with_key(&running.waiting.item, &mut line);
+                // The worker did not tell the key of its item.
+                line.key = self.templates.key(&running.waiting.item).unwrap_or_default();
                 line
             }
         };
-        let Waiting { item, attempt, slots } = running.waiting;
+        let Waiting { item, attempt, limits, slots } = running.waiting;
         if line.status.may_pass() && attempt <= self.plan.retries && line.status != item.expect {
-            self.queue.push(Waiting { item, attempt: attempt + 1, slots });
+            self.queue.push(Waiting { item, attempt: attempt + 1, limits, slots });
             return Ok(());
         }
         line.index = item.index;
@@ -236,14 +233,6 @@ impl<'a> Supervisor<'a> {
         (line.stats.worker, line.stats.attempt) = (worker, attempt);
         line.stats.flaky = attempt > 1 && line.as_expected;
         self.finished(line, done)
-    }
-
-    /// A worker that is gone did not tell the key of its item.
-    fn with_key(&mut self, item: &Item, line: &mut Line) {
-        let written = [self.plan.setup.defaults.written.as_slice(), item.args.as_slice()];
-        if let Ok(run) = self.templates.run(item, std::path::Path::new("")) {
-            line.key = super::key::of_item(&run, &written).unwrap_or_default();
-        }
     }
 
     fn finished(&mut self, line: Line, done: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {

@@ -12,26 +12,26 @@ use crate::npy::encode_name;
 use crate::run::{self, Kept, Record};
 use birsim_kernels::{Code, Error, Result};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::io::{BufRead, Write};
 use std::time::Instant;
 
 /// Runs until the input ends.
 pub fn serve() -> Result<i32> {
     let mut answers = private_output()?;
     follow_the_supervisor();
-    // One thread is the ordinary case: then everything runs on this one, and no pool is started.
-    let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
-    let lines = requests();
-    let Ok(first) = lines.recv() else { return Ok(0) };
+    // One thread is the ordinary case.
+    crate::limit::to_one_thread();
+    let mut lines = std::io::stdin().lock().lines();
+    let Some(Ok(first)) = lines.next() else { return Ok(0) };
     let setup: Setup = serde_json::from_str(&first).map_err(|e| broken(&e))?;
     std::env::set_current_dir(&setup.folder)
         .map_err(|e| Error::new(Code::F001, format!("cannot enter the folder of the manifest: {e}")))?;
     let mut worker = Worker { templates: Templates::new(setup.defaults.clone()), setup, kept: Kept::default() };
-    while let Ok(text) = lines.recv() {
+    let resident = Resident::open();
+    while let Some(Ok(text)) = lines.next() {
         let job: Job = serde_json::from_str(&text).map_err(|e| broken(&e))?;
         let line = worker.item(&job.item);
-        let reply = serde_json::to_string(&Reply { line, resident: resident() }).map_err(|e| broken(&e))?;
+        let reply = serde_json::to_string(&Reply { line, resident: resident.bytes() }).map_err(|e| broken(&e))?;
         // A supervisor that no longer listens has ended.
         if writeln!(answers, "{reply}").is_err() {
             break;
@@ -83,7 +83,7 @@ impl Worker {
         }
         let mut line = Line::of_record(&record, &self.setup.out);
         line.stats.peak_bytes = record.touched;
-        let written = [self.setup.defaults.written.as_slice(), item.args.as_slice()];
+        let written = self.templates.written(item);
         if let Some(program) = self.kept.last() {
             line.key = key::of_run(args, &written, &program.hash, &program.files);
         } else {
@@ -114,24 +114,21 @@ fn private_output() -> Result<File> {
 }
 
 /// A worker must not outlive its supervisor, even one that is stopped or busy.
+#[cfg(target_os = "linux")]
 fn follow_the_supervisor() {
-    #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
 }
 
-/// Lines of standard input. Their end ends the process, whatever it is doing.
-fn requests() -> Receiver<String> {
-    let (send, lines) = sync_channel(1);
+/// Elsewhere the worker looks now and then whether it has been given to another parent.
+#[cfg(not(target_os = "linux"))]
+fn follow_the_supervisor() {
+    let parent = rustix::process::getppid();
     std::thread::spawn(move || {
-        for line in BufReader::new(std::io::stdin()).lines() {
-            let Ok(line) = line else { break };
-            if send.send(line).is_err() {
-                return;
-            }
+        while rustix::process::getppid() == parent {
+            std::thread::sleep(std::time::Duration::from_millis(500));
         }
         std::process::exit(0);
     });
-    lines
 }
 
 fn broken(e: &serde_json::Error) -> Error {
@@ -144,9 +141,27 @@ fn cpu_seconds() -> f64 {
     t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9
 }
 
-/// Resident memory of this process, in bytes; 0 where the system does not say.
-fn resident() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm").ok();
-    let pages = pages.and_then(|t| t.split_whitespace().nth(1)?.parse::<u64>().ok());
-    pages.unwrap_or(0) * rustix::param::page_size() as u64
+/// The system's account of this process's memory, open as long as the worker runs.
+struct Resident(Option<File>);
+
+impl Resident {
+    fn open() -> Resident {
+        Resident(File::open("/proc/self/statm").ok())
+    }
+
+    /// Resident bytes; 0 where the system does not say.
+    #[cfg(unix)]
+    fn bytes(&self) -> u64 {
+        use std::os::unix::fs::FileExt;
+        let mut text = [0; 128];
+        let read = self.0.as_ref().and_then(|f| f.read_at(&mut text, 0).ok()).unwrap_or(0);
+        let text = std::str::from_utf8(&text[..read]).unwrap_or_default();
+        let pages: Option<u64> = text.split_whitespace().nth(1).and_then(|n| n.parse().ok());
+        pages.unwrap_or(0) * rustix::param::page_size() as u64
+    }
+
+    #[cfg(not(unix))]
+    fn bytes(&self) -> u64 {
+        0
+    }
 }

@@ -9,4 +9,4 @@ pub use birsim_npy::{Element, Header, Npy, descr_of, open, shape_text};
 pub use meta::{dtype_of, meta_dtype};
 pub use name::{decode_name, encode_name};
 pub use npz::Archive;
-pub use write::{write_atomic, write_npy, write_tensor};
+pub use write::{temporary, write_atomic, write_npy, write_tensor};

@@ -7,6 +7,7 @@ use birsim_kernels::{Code, Dtype, Error, Named, Result};
 use birsim_npy::{header_bytes, native_kind};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// Bytes written between two looks at whether the run should end.
 const PIECE: usize = 8 << 20;
@@ -37,15 +38,7 @@ pub fn write_atomic(path: &Path, parts: &[&[u8]]) -> Result<()> {
         let linked = known.is_some().then(|| std::fs::canonicalize(path).ok()).flatten();
         let path = linked.as_deref().unwrap_or(path);
         let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".birsim-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // Temporary files are private; a result is an ordinary file, as far as the umask allows.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let mut temporary = builder.tempfile_in(dir)?;
+        let mut temporary = temporary(dir)?;
         write(&mut temporary)?;
         temporary.persist(path).map_err(|e| e.error)?;
         Ok(())
@@ -56,6 +49,19 @@ pub fn write_atomic(path: &Path, parts: &[&[u8]]) -> Result<()> {
         let error = error.unwrap_or_else(|| Error::new(Code::F007, format!("cannot write the file: {e}")));
         error.at(|p| p.file = Some(path.display().to_string()))
     })
+}
+
+/// A file under a temporary name that a rename will make a result.
+pub fn temporary(dir: &Path) -> std::io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".birsim-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Temporary files are private; a result is an ordinary file, as far as the umask allows.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(dir)
 }
 
 /// Writes `<dir>/<name>-birsim.npy`.

@@ -16,8 +16,15 @@ impl OutputFolder<'_> {
             Error::new(Code::F007, format!("the output folder cannot be used: {e}"))
                 .at(|p| p.file = Some(path.display().to_string()))
         };
-        let fresh = !path.exists();
-        std::fs::create_dir_all(path).map_err(refuse)?;
+        // One call where only the folder itself is missing.
+        let fresh = match std::fs::create_dir(path) {
+            Ok(()) => true,
+            Err(_) => {
+                let fresh = !path.exists();
+                std::fs::create_dir_all(path).map_err(refuse)?;
+                fresh
+            }
+        };
         let folder = OutputFolder { path, fresh: std::cell::Cell::new(fresh) };
         // A folder that was made just now is one's own.
         if !fresh {

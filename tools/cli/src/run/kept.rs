@@ -48,6 +48,8 @@ pub struct Kept {
     options: Option<String>,
     /// Most recent last.
     programs: Vec<Ready>,
+    /// The machine of a program that did not stay.
+    spare: Option<Cores>,
     /// The run has got as far as a loaded program.
     loaded: bool,
 }
@@ -91,8 +93,13 @@ impl Kept {
         self.loaded = true;
         let total = |p: &[Ready]| p.iter().map(|r| r.bytes).sum::<usize>();
         while self.programs.len() > MOST || (self.programs.len() > 1 && total(&self.programs) > MOST_BYTES) {
-            self.programs.remove(0);
+            self.spare = self.programs.remove(0).sim;
         }
+    }
+
+    /// A machine that no program needs any more.
+    pub fn spare(&mut self) -> Option<Cores> {
+        self.spare.take()
     }
 
     /// A run whose machine can be used again: nothing watches it.

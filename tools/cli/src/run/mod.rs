@@ -45,8 +45,7 @@ pub fn run(args: &Run, term: &Term) -> i32 {
         ));
     }
     if args.threads == Some(1) {
-        // Then everything runs on this thread, the golden check too, and no pool is started. A caller may have one already.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+        crate::limit::to_one_thread();
     }
     let deadline = deadline(args);
     let _watch = interrupt::Watch::start(deadline, last_words(args, term));
@@ -131,7 +130,8 @@ fn execute(
     let folders = sources.into_iter().map(|s| s.folder).collect();
     let job =
         Job { args, term, deadline, profile, folders, write, stays: kept.machine_stays(args), worker: kept.keeps() };
-    let outcome = job.simulate(&mut ready, paths, record);
+    let spare = if ready.sim.is_none() { kept.spare() } else { None };
+    let outcome = job.simulate(&mut ready, spare, paths, record);
     kept.put(ready);
     outcome
 }
@@ -153,13 +153,17 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The machine with the program on it: the one of the last run, reset, or a new one.
-    fn machine(&self, ready: &mut Ready, builder: &Builder) -> Result<Cores> {
+    /// The machine with the program on it: the one of its last run, reset, or a new one, made of a spare one if there is any.
+    fn machine(&self, ready: &mut Ready, spare: Option<Cores>, builder: &Builder) -> Result<Cores> {
         let used = ready.sim.take().and_then(|mut sim| sim.reset(builder).then_some(sim));
-        used.map_or_else(|| Cores::load(builder, &ready.loaded.modules), Ok)
+        match (used, spare) {
+            (Some(sim), _) => Ok(sim),
+            (None, Some(spare)) => spare.reload(builder, &ready.loaded.modules),
+            (None, None) => Cores::load(builder, &ready.loaded.modules),
+        }
     }
 
-    fn simulate(&self, ready: &mut Ready, mut paths: Paths, record: &mut Record) -> Result<()> {
+    fn simulate(&self, ready: &mut Ready, spare: Option<Cores>, mut paths: Paths, record: &mut Record) -> Result<()> {
         let &Job { args, term, profile, .. } = self;
         let loading = interrupt::unattended("while the program was loaded");
         ready.remarks.iter().for_each(|(code, text)| record.warning(*code, text.clone()));
@@ -177,7 +181,7 @@ impl Job<'_> {
         let unwatched = builder.clone();
         let trace = watch::Trace::prepare(args)?;
         builder = watch::configure(builder, args, trace.as_ref())?;
-        let mut sim = self.machine(ready, &builder)?;
+        let mut sim = self.machine(ready, spare, &builder)?;
         let (modules, confined) = (&ready.loaded.modules, ready.loaded.kind == Kind::Klr);
         let decls = declarations(&sim, modules, &profile);
         let inputs = inputs(args, &decls, &self.folders, confined)?;
@@ -286,7 +290,9 @@ const MAX_ERRORS: usize = 20;
 fn load(args: &Run, term: &Term, sources: &[Source], record: &mut Record) -> Result<Loaded> {
     let mut errors = match program::load_ranks(sources, &lower_options(args), args.rank.lnc) {
         Ok(loaded) => {
-            let broken = if args.strict { program::device_faults(&loaded.modules, args.target)? } else { Vec::new() };
+            let mut broken =
+                if args.strict { program::device_faults(&loaded.modules, args.target)? } else { Vec::new() };
+            broken.extend(Cores::obstacles(&args.rank.apply(Simulator::builder()), &loaded.modules));
             if broken.is_empty() {
                 return Ok(loaded);
             }

@@ -37,7 +37,8 @@ pub fn outputs(
     for (decl, _, bytes, _) in &results {
         let out = decl.folder(&args.out);
         let write = || {
-            OutputFolder::within(&out)?;
+            // Only ranks have folders of their own in the folder of the outputs.
+            decl.rank.map_or(Ok(()), |_| OutputFolder::within(&out))?;
             write_tensor(&out, &decl.name, decl.dtype, &decl.shape, bytes, profile.meta_names)
         };
         let file = folder.map(|_| write()).transpose()?;

@@ -8,6 +8,7 @@ use crate::usage::Usage;
 use birsim_engine::Cores;
 use birsim_engine::ir::Module;
 use birsim_kernels::{Code, Error, Result};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// What tells that two paths lead to one file.
@@ -45,7 +46,35 @@ fn identity(path: &Path) -> Option<Identity> {
 struct Use {
     what: String,
     path: PathBuf,
-    identity: Option<Identity>,
+}
+
+/// What was found out about paths. Asking the system costs more than a small run, so only paths that could meet are looked at:
+/// a file that is there can have any name, but two that are not there are one only under one name.
+#[derive(Default)]
+struct Known<'a> {
+    folders: HashMap<&'a Path, bool>,
+    identities: HashMap<&'a Path, Option<Identity>>,
+}
+
+impl<'a> Known<'a> {
+    /// Something is there under this path.
+    fn is_there(&mut self, path: &'a Path) -> bool {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        folder.is_none_or(|f| *self.folders.entry(f).or_insert_with(|| f.exists())) && path.exists()
+    }
+
+    fn identity(&mut self, path: &'a Path) -> Option<&Identity> {
+        self.identities.entry(path).or_insert_with(|| identity(path)).as_ref()
+    }
+
+    /// The two paths lead to one file; `there` tells whether something is there under the first one.
+    fn same(&mut self, path: &'a Path, there: bool, other: &'a Path) -> bool {
+        if !there && path.file_name() != other.file_name() {
+            return false;
+        }
+        let known = self.identity(path).cloned();
+        known.is_some() && known.as_ref() == self.identity(other)
+    }
 }
 
 /// The files of a run.
@@ -100,11 +129,11 @@ impl Paths {
     }
 
     fn reads(&mut self, what: &str, path: &Path) {
-        self.read.push(Use { what: what.to_owned(), path: path.to_owned(), identity: identity(path) });
+        self.read.push(Use { what: what.to_owned(), path: path.to_owned() });
     }
 
     fn writes(&mut self, what: &str, path: &Path) {
-        self.written.push(Use { what: what.to_owned(), path: path.to_owned(), identity: identity(path) });
+        self.written.push(Use { what: what.to_owned(), path: path.to_owned() });
     }
 
     /// A tensor file, and the side file that comes with it or is removed.
@@ -117,9 +146,10 @@ impl Paths {
 
     /// Refuses the first file that is needed for two purposes.
     pub fn check(&self) -> Result<()> {
+        let mut known = Known::default();
         for (k, w) in self.written.iter().enumerate() {
-            let same = |u: &&Use| w.identity.is_some() && u.identity == w.identity;
-            if let Some(r) = self.read.iter().find(same) {
+            let there = known.is_there(&w.path);
+            if let Some(r) = self.read.iter().find(|u| known.same(&w.path, there, &u.path)) {
                 let both = if r.path == w.path {
                     w.path.display().to_string()
                 } else {
@@ -127,7 +157,7 @@ impl Paths {
                 };
                 return Err(Error::new(Code::F009, format!("{} would overwrite {}", w.what, r.what)).received(both));
             }
-            if let Some(other) = self.written[..k].iter().find(same) {
+            if let Some(other) = self.written[..k].iter().find(|u| known.same(&w.path, there, &u.path)) {
                 return Err(Error::new(Code::F009, format!("{} and {} are one file", other.what, w.what))
                     .received(w.path.display()));
             }

@@ -174,6 +174,10 @@ impl Record {
             ProfileArg::Reference => "reference",
             ProfileArg::Device => "device",
         };
+        // Spelling out every field costs as much as a small program.
+        if *profile == Profile::reference() {
+            return;
+        }
         for (field, value) in profile.differences() {
             self.changed.push((field.name, value));
             self.changed_opcodes.push(field.opcodes);

@@ -4,7 +4,14 @@
 //! on every core, in list order, execution by execution; the k-th of a core meets the k-th of the others, whichever engine
 //! holds it. A meeting takes place once, when its last member has come, so its cost does not depend on who else waits.
 
-use super::agree::{Difference, folded, of_groups, of_tensors};
+mod counts;
+mod exchanges;
+mod inboxes;
+mod line;
+mod standing;
+
+use super::agree::{folded, of_groups, of_tensors};
+use super::faults::{Side, at, disagree, placed};
 use super::races;
 use crate::check::Clock;
 use crate::ir::CollectiveKind;
@@ -12,52 +19,14 @@ use crate::sim::Core;
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::Profile;
-use hashbrown::{HashMap, HashSet};
+pub use counts::CollectiveCount;
+use counts::Counts;
+use hashbrown::HashMap;
+use inboxes::Inboxes;
+use line::{Line, lines, together};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A queue of meetings on a core.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Line {
-    Barrier {
-        id: i64,
-        members: Arc<[u32]>,
-    },
-    Group {
-        members: Arc<[u32]>,
-        stream: i64,
-        channel: i64,
-    },
-    Swap,
-    /// What one core sends another through a pipe.
-    Way {
-        from: u32,
-        to: u32,
-        pipe: i64,
-    },
-    Inbox {
-        from: u32,
-    },
-}
-
-/// The queues that a meeting stands in.
-fn lines(core: u32, m: &Meeting) -> Vec<Line> {
-    match m {
-        Meeting::None(_) => Vec::new(),
-        Meeting::Barrier { id, members, .. } => vec![Line::Barrier { id: *id, members: Arc::clone(members) }],
-        Meeting::Exchange { to, from, pipe, .. } => {
-            vec![Line::Way { from: core, to: *to, pipe: *pipe }, Line::Way { from: *from, to: core, pipe: *pipe }]
-        }
-        Meeting::Swap { .. } => vec![Line::Swap],
-        Meeting::Message { from, .. } => vec![Line::Inbox { from: *from }],
-        Meeting::Group(g) => {
-            let mut members = g.members.to_vec();
-            members.sort_unstable();
-            vec![Line::Group { members: members.into(), stream: g.stream, channel: g.channel }]
-        }
-    }
-}
 
 /// A row that waits at a meeting.
 struct Waiting {
@@ -65,9 +34,6 @@ struct Waiting {
     /// Its queues, and its place in each.
     at: Vec<(Line, u64)>,
 }
-
-/// A core of the run and its row.
-type Side = (u32, RowId);
 
 /// A meeting whose members are all here.
 enum Ready {
@@ -90,27 +56,6 @@ impl Ready {
     }
 }
 
-/// Messages of one core to another.
-#[derive(Default)]
-struct Inbox {
-    /// Number of the first one kept.
-    first: u64,
-    kept: VecDeque<Option<(Message, Option<Clock>)>>,
-}
-
-/// What collectives of one kind over one group moved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CollectiveCount {
-    /// Kind.
-    pub kind: CollectiveKind,
-    /// Ranks or cores of the group.
-    pub group: Vec<u32>,
-    /// Meetings that took place.
-    pub count: u64,
-    /// Bytes that the members brought.
-    pub bytes: u64,
-}
-
 /// The meetings of a run.
 #[derive(Default)]
 pub(super) struct Floor {
@@ -120,33 +65,12 @@ pub(super) struct Floor {
     held: Vec<HashMap<Line, u64>>,
     /// Who has come to a meeting.
     here: HashMap<(Line, u64), Vec<Side>>,
-    inboxes: HashMap<(u32, u32), Inbox>,
+    inboxes: Inboxes,
     /// Memory of contributions that the members have in hand.
     lent: u64,
-    counts: BTreeMap<(u8, Vec<u32>), (u64, u64)>,
+    counts: Counts,
     /// Where the same cores met last.
     last: HashMap<Vec<u32>, String>,
-}
-
-/// A meeting that a core waits for.
-pub(super) struct Missing {
-    /// Its row.
-    pub row: RowId,
-    /// What it is.
-    pub text: String,
-    /// Members that have not come.
-    pub absent: Vec<usize>,
-    /// Where the members met last.
-    pub last: Option<String>,
-}
-
-/// The members of a meeting with the core itself, sorted.
-fn together(core: u32, members: &[u32]) -> Vec<u32> {
-    let mut all = members.to_vec();
-    all.push(core);
-    all.sort_unstable();
-    all.dedup();
-    all
 }
 
 impl Floor {
@@ -160,40 +84,12 @@ impl Floor {
 
     /// What was held so far.
     pub fn counts(&self) -> Vec<CollectiveCount> {
-        let one = |((kind, group), (count, bytes)): (&(u8, Vec<u32>), &(u64, u64))| {
-            let kind = birsim_kernels::Named::from_ordinal(*kind)?;
-            Some(CollectiveCount { kind, group: group.clone(), count: *count, bytes: *bytes })
-        };
-        self.counts.iter().filter_map(one).collect()
+        self.counts.list()
     }
 
     /// Keeps a message until it is asked for.
     pub fn deliver(&mut self, from: u32, to: u32, message: Message, clock: Option<Clock>) {
-        self.inboxes.entry((to, from)).or_default().kept.push_back(Some((message, clock)));
-    }
-
-    /// What a core waits for at meetings, row by row.
-    pub fn standing(&self, core: usize) -> Vec<Missing> {
-        let one = |(row, w): (&RowId, &Waiting)| {
-            let members: Vec<u32> = match &w.meeting {
-                Meeting::None(_) => Vec::new(),
-                Meeting::Barrier { members, .. } => members.to_vec(),
-                Meeting::Group(g) => g.members.to_vec(),
-                Meeting::Exchange { to, from, .. } => vec![*from, *to],
-                Meeting::Swap { other, .. } => vec![*other],
-                Meeting::Message { from, .. } => vec![*from],
-            };
-            let here = |m: &u32| {
-                *m == core as u32
-                    || w.at.iter().any(|key| self.here.get(key).is_some_and(|h| h.iter().any(|s| s.0 == *m)))
-            };
-            let mut absent: Vec<usize> = members.iter().filter(|m| !here(m)).map(|m| *m as usize).collect();
-            absent.sort_unstable();
-            absent.dedup();
-            let last = self.last.get(&together(core as u32, &members)).cloned();
-            Missing { row: *row, text: w.meeting.describe(), absent, last }
-        };
-        self.waiting[core].iter().map(one).collect()
+        self.inboxes.deliver(from, to, message, clock);
     }
 
     /// Notes who waits among the cores that ran, and holds every meeting that is complete. Returns the cores that can go
@@ -313,49 +209,10 @@ impl Floor {
         for (core, rows) in self.waiting.iter().enumerate() {
             for (row, w) in rows {
                 let (Meeting::Message { from, .. }, Some((_, number))) = (&w.meeting, w.at.first()) else { continue };
-                let inbox = self.inboxes.get(&(core as u32, *from));
-                let arrived = inbox.and_then(|i| i.kept.get(number.checked_sub(i.first)? as usize)?.as_ref());
-                if arrived.is_some() {
+                if self.inboxes.has(core as u32, *from, *number) {
                     ready.push(Ready::Message((core as u32, *row), *from, *number));
                 }
             }
-        }
-    }
-
-    /// An exchange takes place when all that are joined by it, neighbour by neighbour, have come.
-    fn look_at_exchanges(&mut self, new: &[Side], ready: &mut Vec<Ready>) {
-        let mut seen: HashSet<Side> = HashSet::new();
-        for start in new {
-            if !seen.insert(*start) {
-                continue;
-            }
-            let (mut joined, mut at, mut complete) = (vec![*start], 0, true);
-            while let Some(side) = joined.get(at).copied() {
-                at += 1;
-                for key in &self.waiting[side.0 as usize][&side.1].at {
-                    let other = self.here.get(key).and_then(|h| h.iter().find(|s| **s != side));
-                    match other {
-                        Some(other) if seen.insert(*other) => joined.push(*other),
-                        Some(_) => {}
-                        None => complete = false,
-                    }
-                }
-            }
-            if !complete {
-                continue;
-            }
-            let mut pairs = Vec::new();
-            for side in &joined {
-                let incoming = &self.waiting[side.0 as usize][&side.1].at[1];
-                let sender = self.here.get(incoming).and_then(|h| h.iter().find(|s| *s != side));
-                pairs.extend(sender.map(|sender| (*side, *sender)));
-            }
-            for side in &joined {
-                for key in &self.waiting[side.0 as usize][&side.1].at {
-                    self.here.remove(key);
-                }
-            }
-            ready.push(Ready::Inputs(pairs));
         }
     }
 
@@ -409,7 +266,7 @@ impl Floor {
             Ready::Alone(side, alone) => passed.push((side, Received::Alone(alone))),
             Ready::Barrier(sides) => passed.extend(sides.into_iter().map(|s| (s, Received::Passed))),
             Ready::Message(side, from, number) => {
-                let Some((message, clock)) = self.take_message(side.0, from, number) else { return Ok(()) };
+                let Some((message, clock)) = self.inboxes.take(side.0, from, number) else { return Ok(()) };
                 if let Some(known) = clock {
                     races::follow(&mut cores[side.0 as usize], side.1, &known);
                 }
@@ -445,7 +302,7 @@ impl Floor {
                 let stop = cores[0].world.resource::<Settings>().stop.clone();
                 let all = birsim_kernels::halt::scope(stop, || folded(&first, &members, profile));
                 let bytes: u64 = members.iter().flat_map(|m| &m.inputs).map(|i| i.len() as u64).sum();
-                self.count(first.kind, first.names.to_vec(), bytes);
+                self.counts.add(first.kind, first.names.to_vec(), bytes);
                 let all = all.map_err(|e| at(cores, e, sides[0]))?;
                 let gathered = Arc::new(Gathered { group: first, members, folded: all });
                 let alike = sides.iter().enumerate();
@@ -470,59 +327,4 @@ impl Floor {
         }
         Ok(())
     }
-
-    fn take_message(&mut self, to: u32, from: u32, number: u64) -> Option<(Message, Option<Clock>)> {
-        let inbox = self.inboxes.get_mut(&(to, from))?;
-        let message = inbox.kept.get_mut(number.checked_sub(inbox.first)? as usize)?.take();
-        while inbox.kept.pop_front_if(|m| m.is_none()).is_some() {
-            inbox.first += 1;
-        }
-        message
-    }
-
-    fn count(&mut self, kind: CollectiveKind, group: Vec<u32>, bytes: u64) {
-        let entry = self.counts.entry((birsim_kernels::Named::ordinal(kind), group)).or_default();
-        entry.0 += 1;
-        entry.1 += bytes;
-    }
-
-    /// An exchange counts for all that are joined by it. Partner exchanges are no collectives.
-    fn count_exchange(&mut self, cores: &[Core], passed: &[(Side, Received)]) {
-        let is_collective = |(core, row): &Side| {
-            matches!(self.waiting[*core as usize].get(row).map(|w| &w.meeting), Some(Meeting::Exchange { .. }))
-        };
-        if !passed.iter().all(|(side, _)| is_collective(side)) {
-            return;
-        }
-        let mut group: Vec<u32> = passed.iter().map(|((core, _), _)| cores[*core as usize].seat().rank).collect();
-        group.sort_unstable();
-        let bytes = passed.iter().map(|(_, r)| match r {
-            Received::Inputs(c) => c.inputs.iter().map(|i| i.len() as u64).sum(),
-            _ => 0u64,
-        });
-        self.count(CollectiveKind::SendRecv, group, bytes.sum());
-    }
-}
-
-/// An error of a core with the fields that name the core.
-pub(super) fn placed(core: &Core, e: Error) -> Error {
-    let seat = core.seat();
-    e.at(|p| (p.rank, p.core) = (seat.rank_field(), seat.core_field()))
-}
-
-fn at(cores: &[Core], e: Error, (core, row): Side) -> Error {
-    let core = &cores[core as usize];
-    placed(core, core.locate(e, row))
-}
-
-/// The fault of two members that do not agree.
-fn disagree(cores: &[Core], what: &str, d: &Difference, sides: [Side; 2]) -> Error {
-    let text = |k: usize| {
-        let core = &cores[sides[k].0 as usize];
-        format!("{} at {} on {}", d.values[k], core.row_text(sides[k].1), core.seat().name())
-    };
-    let e = Error::new(Code::S008, format!("the members of {what} disagree on {}", d.what))
-        .received(format!("{}; {}", text(0), text(1)))
-        .operand(&d.key);
-    at(cores, e, sides[1])
 }
