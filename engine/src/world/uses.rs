@@ -64,6 +64,7 @@ fn used(inst: &Inst, k: usize, operand: &Opnd) -> Use {
     };
     let by_index = matches!(operand, Opnd::Dynamic(d) if d.vector.is_some());
     let table = by_index || role.is_some_and(|r| r.table);
-    let exact = !table && !(is_out && inst.opcode.is(Trait::KeepsSome));
+    let keeps_some = is_out && inst.opcode.is(Trait::KeepsSome);
+    let exact = !table && !keeps_some;
     Use { access, open: adds && inst.forms.adds == Form::Open, table, exact }
 }
