@@ -1,4 +1,4 @@
-//! The own keys of an instruction as a typed record, which [`rows!`](crate::rows) generates from the row.
+//! The own keys of an instruction as a typed record, which the macro `rows!` generates from the row.
 
 use super::Value;
 use birsim_kernels::{Error, Named, Result};
