@@ -1,4 +1,4 @@
-//! What the members of a meeting must agree on, and what all of them get alike.
+//! What the members of a meeting must agree on, and the results that are the same for all of them.
 
 use crate::ir::CollectiveKind;
 use crate::world::{Contribution, Extent, Group};
@@ -49,7 +49,7 @@ pub(super) fn of_tensors(kind: CollectiveKind, a: &Contribution, b: &Contributio
 /// One result of a group, in every element type that a member's output has.
 pub(super) type Folded = Vec<(Dtype, Vec<u8>)>;
 
-/// Results that every member of a group has alike, computed once: per output and element type.
+/// Results that are the same for every member of a group, computed once per output and element type.
 pub(super) fn folded(group: &Group, members: &[Arc<Contribution>], profile: &Profile) -> Result<Vec<Folded>> {
     let Some(first) = members.first().filter(|_| group.kind == CollectiveKind::AllReduce) else {
         return Ok(Vec::new());
@@ -60,7 +60,7 @@ pub(super) fn folded(group: &Group, members: &[Arc<Contribution>], profile: &Pro
         let sources: Vec<Src> = members.iter().map(|m| Src::new(&m.inputs[k], &dense)).collect::<Result<_>>()?;
         let mut found = Folded::new();
         for extent in members.iter().filter_map(|m| m.outs.get(k)) {
-            // A member whose output has another size finds that out by itself.
+            // A member whose output has another size reports that itself.
             if found.iter().any(|(d, _)| *d == extent.dtype) || extent.len() != input.len() {
                 continue;
             }

@@ -39,12 +39,12 @@ pub(super) fn all(builder: &Builder, modules: &[Module], full: bool) -> Vec<Erro
         // One module on many ranks is wrong once.
         out.extend(found.into_iter().filter(|e| told.insert(told_as(e))));
     }
-    // What is malformed goes before what is not modelled.
+    // Malformed input is reported before what is not modelled.
     out.sort_by_key(|e| e.class() == Class::Unsupported);
     out
 }
 
-/// What is said, wherever in the run it is said.
+/// The text of a finding, without its place: it is reported once however many cores have it.
 fn told_as(e: &Error) -> String {
     let p = e.place();
     format!("{} {:?} {:?} {:?} {:?} {:?}", e.what(), e.received_value(), p.function, p.block, p.instruction, p.operand)

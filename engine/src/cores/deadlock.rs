@@ -63,7 +63,7 @@ impl Cores {
         parts.join("; ")
     }
 
-    /// A core and where it stands, for those who miss it.
+    /// A core and where it waits, for the report of those that wait for it.
     fn elsewhere(&mut self, id: usize) -> String {
         let name = self.cores[id].seat().name();
         if self.done[id] {

@@ -64,7 +64,7 @@ impl Cores {
         Cores::load_on(builder, modules, None)
     }
 
-    /// The same with what of this machine does not depend on its program. That is worth it for small programs.
+    /// The same, with the parts of this machine that do not depend on its program. That pays for small programs.
     pub fn reload(mut self, builder: &Builder, modules: &[Module]) -> Result<Self> {
         let one = self.cores.len() == 1;
         Cores::load_on(builder, modules, self.cores.pop().filter(|_| one))
@@ -227,7 +227,7 @@ impl Cores {
             .bind(name, bytes)
     }
 
-    /// As [`Cores::bind_rank`], of bytes that the caller gives away: cores that only read them share them.
+    /// As [`Cores::bind_rank`], for bytes that the caller gives away: cores that only read them share them.
     pub fn give_rank(&mut self, rank: usize, name: &str, bytes: Vec<u8>) -> Result<()> {
         let (bytes, range) = (std::sync::Arc::new(bytes), self.of_rank(rank));
         let (mut found, mut first) = (false, true);
@@ -420,7 +420,7 @@ impl Cores {
     /// Hands what cores sent during the round to its receivers, in the order of the senders.
     fn deliver(&mut self) -> Result<bool> {
         let mut sent: Vec<Sent> = self.sent.try_iter().collect();
-        // Cores ran side by side; what one of them sent is in order already.
+        // Cores ran in parallel; what one core sent is in order already.
         sent.sort_by_key(|s| s.from);
         let mut any = false;
         // What one core sent, with the clocks of both sorts of it.

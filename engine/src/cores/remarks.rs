@@ -50,7 +50,7 @@ impl Cores {
                 let program = self.cores[core].world.resource::<Program>();
                 let by = writer.name(program).unwrap_or_else(|| "?".into());
                 let text = format!("input {} was modified, first by {by}", meta.name);
-                // A remark on several cores names no place of one of them.
+                // A remark about several cores does not name the place of one of them.
                 let row = writer.row().filter(|_| self.cores.len() == 1);
                 (Remark::InputModified, text, row)
             }

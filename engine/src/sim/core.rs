@@ -55,7 +55,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// A core with a program, on a frame of its own or one that another core has left.
+    /// A core with a program, on a new frame or on one that another core has left.
     pub(crate) fn load(options: &Builder, module: &Module, frame: Option<Frame>) -> Result<Core> {
         let target = match options.target {
             Some(t) => t,
@@ -93,7 +93,7 @@ impl Core {
         let Frame { mut world, pass } = frame;
         let settings = Settings {
             profile: options.rules(),
-            // Ticks are part of a trace, so it needs the order that has one instruction in each.
+            // Ticks are part of a trace, so it needs the schedule with one instruction per tick.
             schedule: match options.schedule {
                 IssueOrder::Window if options.trace.is_some() => IssueOrder::Reference,
                 s => s,

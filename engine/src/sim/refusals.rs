@@ -16,7 +16,7 @@ pub struct Refusal {
 }
 
 impl Core {
-    /// Everything that instructions refuses whatever the inputs are, in list order of the rows.
+    /// Everything that instructions refuse whatever the inputs are, in list order of the rows.
     pub(crate) fn refusals(&mut self) -> Result<Vec<Refusal>> {
         let certain = certain(self.world.resource::<Program>());
         let found = self.ask(found)?;
@@ -80,7 +80,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Marks a row. For one that steers: whether control surely goes on with the next block.
+    /// Marks a row. For one that changes the flow of control: whether control surely continues with the next block.
     fn row(&mut self, row: RowId, next: Option<&BlockId>, depth: u32) -> Option<bool> {
         let inst = &self.program.insts[row];
         if !inst.predicates.is_empty() {

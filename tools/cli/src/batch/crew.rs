@@ -133,7 +133,7 @@ fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
-/// Keeps the last part of what a worker writes to its standard error: the last words of one that dies.
+/// Keeps the last part of what a worker writes to its standard error, for the report of one that dies.
 fn keep_tail(errors: &mut impl Read, tail: &Mutex<Vec<u8>>) {
     const MOST: usize = 4096;
     let mut piece = [0u8; 1024];

@@ -95,7 +95,7 @@ impl Parts {
             Some((archive, member)) if !path.exists() => (Path::new(archive).to_path_buf(), Some(member.to_string())),
             _ => (path.to_path_buf(), None),
         };
-        // A pipe or a device has no contents to speak of.
+        // A pipe or a device has no contents that could be hashed.
         match std::fs::metadata(&text).ok().filter(|m| m.is_file()).and_then(|_| std::fs::read(&text).ok()) {
             Some(bytes) => self.add(&bytes),
             None => self.0.update([0xff; 8]),

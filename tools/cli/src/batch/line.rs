@@ -78,7 +78,7 @@ impl Status {
         }
     }
 
-    /// Trying again may help: what happened may come from outside of the program.
+    /// Trying again may help, because the cause may lie outside of the program.
     pub fn may_pass(self) -> bool {
         matches!(self, Status::Crash | Status::Timeout)
     }

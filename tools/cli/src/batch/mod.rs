@@ -42,7 +42,7 @@ use supervisor::{Ending, Event, Plan, Supervisor};
 use tally::Tally;
 use wire::Setup;
 
-/// The command that starts a worker; not for people.
+/// The command that starts a worker; users do not call it.
 pub const WORKER: &str = "batch-worker";
 
 /// Runs the command; returns the exit code.

@@ -80,7 +80,7 @@ fn reports<'a>(args: &'a Run, record: &Record) -> impl Iterator<Item = (&'a Path
     report.into_iter().chain(junit)
 }
 
-/// What is said and written when the process has to end in the middle of its work.
+/// What is printed and written when the process has to end in the middle of its work.
 fn last_words(args: &Run, term: &Term) -> impl FnOnce(&Error) + Send + 'static {
     let (args, term) = (args.clone(), *term);
     move |e| {
@@ -203,7 +203,7 @@ impl Job<'_> {
         drop(loading);
         let progress = if args.quiet { Progress::Never } else { args.progress };
         let meter = Meter::start(progress, &record.program, Arc::clone(&counter));
-        // Others depend on what a worker leaves them; a single run takes what the system gives.
+        // In a batch, other items depend on the memory that a worker leaves; a single run may take all that there is.
         let bound = args
             .max_memory
             .filter(|_| self.worker)
@@ -259,7 +259,7 @@ impl Job<'_> {
     }
 }
 
-/// Checks and seeds that had nothing to look at promise nothing.
+/// Says which checks and seeds had nothing to look at, so that nobody takes their silence for a result.
 fn says_nothing(args: &Run, record: &mut Record) {
     if record.order != Some("program") {
         return;

@@ -261,7 +261,7 @@ impl Record {
     /// Ends the run with an error.
     pub fn fail(&mut self, e: &Error) {
         self.error(e);
-        // Of the limits, the one that a person set off is no fault of the program.
+        // A run that a person interrupted reached a limit, but the program has no fault.
         self.interrupted = e.code() == Code::S009 && interrupt::came();
         self.failure = Some(e.clone());
     }

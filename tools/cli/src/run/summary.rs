@@ -7,7 +7,7 @@ use crate::term::{Style, Term, plain};
 use birsim_kernels::Named;
 use std::fmt::Write;
 
-/// The whole summary; of a quiet run what differs, and the verdict.
+/// The whole summary; for a quiet run only what differs, and the verdict.
 pub fn text(record: &Record, args: &Run, term: &Term) -> String {
     let mut out = String::new();
     if args.quiet {
@@ -88,7 +88,7 @@ fn verdict(record: &Record, term: &Term) -> String {
     let good = record.outputs.iter().filter(|o| o.golden.as_ref().is_some_and(|g| g.equal())).count();
     let outputs = plural(record.outputs.len(), "output");
     let bad = checked - good;
-    // What ended the run badly comes first, then what the outputs say all the same.
+    // The fault that ended the run comes first, then the outputs that were written nevertheless.
     if let Some(e) = record.failure() {
         let word = term.paint(Style::RED, e.class().word());
         let checks = match (checked, bad) {
