@@ -29,6 +29,11 @@ pub struct Use {
     pub exact: bool,
 }
 
+impl Use {
+    /// Of an operand that belongs to no instruction.
+    const NONE: Use = Use { access: Access::Read, open: false, table: false, exact: false };
+}
+
 impl Program {
     /// What an instruction does to each operand, counted over ins, outs, indirection_ins.
     pub fn uses_of(&self, i: &Inst) -> &[Use] {
@@ -40,7 +45,8 @@ impl Program {
     pub(crate) fn push(&mut self, inst: Inst) -> super::RowId {
         let uses: SmallVec<[Use; 8]> =
             self.operands_of(&inst).iter().enumerate().map(|(k, o)| used(&inst, k, o)).collect();
-        self.uses.truncate(inst.operands.first as usize);
+        // An instruction that was refused may have left operands behind, or uses that no operand has any more.
+        self.uses.resize(inst.operands.first as usize, Use::NONE);
         self.uses.extend(uses);
         self.insts.push(inst);
         super::RowId::of(self.insts.len() - 1)
