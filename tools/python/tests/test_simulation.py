@@ -7,7 +7,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 from birsim import nki
-from birsim.nki import collectives as ncc
 from birsim.nki import isa as nisa
 from birsim.nki import language as nl
 
@@ -284,42 +283,3 @@ def test_a_running_combination_goes_on_in_a_later_call():
     want = np.cumsum(np.concatenate([X, X], 1), 1)[:, 8:]
     for kind in (nl.float32, nl.bfloat16):
         np.testing.assert_array_equal(nki.simulate(kernel)(X, kind), want.astype(kind.numpy).astype(np.float32))
-
-
-def group(n):
-    return ncc.ReplicaGroup([list(range(n))])
-
-
-def collective(f, shape):
-    def kernel(x):
-        me = nl.program_id(0)
-        mine = nl.ndarray((4, 8), dtype=nl.float32, buffer=nl.private_hbm)
-        t = loaded(x)
-        nisa.tensor_scalar(t, t, nl.add, 100.0 * me)
-        nisa.dma_copy(dst=mine, src=t)
-        got = nl.ndarray(shape, dtype=nl.float32, buffer=nl.private_hbm)
-        f(mine, got)
-        out = nl.ndarray((2, *shape), dtype=nl.float32, buffer=nl.shared_hbm)
-        nisa.dma_copy(dst=out[me], src=got)
-        return out
-
-    return nki.simulate(kernel)[2](X)
-
-
-A, B = X, X + 100
-
-
-def test_collectives_of_two_ranks():
-    both = lambda a, b: np.stack([a, b])  # noqa: E731
-    got = collective(lambda s, d: ncc.all_reduce(srcs=[s], dsts=[d], replica_group=group(2), op=nl.add), (4, 8))
-    np.testing.assert_array_equal(got, both(A + B, A + B))
-    got = collective(lambda s, d: ncc.all_gather(srcs=[s], dsts=[d], replica_group=group(2), collective_dim=0), (8, 8))
-    np.testing.assert_array_equal(got, both(*[np.concatenate([A, B])] * 2))
-    got = collective(lambda s, d: ncc.reduce_scatter(srcs=[s], dsts=[d], replica_group=group(2), collective_dim=0, op=nl.add), (2, 8))
-    np.testing.assert_array_equal(got, both((A + B)[:2], (A + B)[2:]))
-    got = collective(lambda s, d: ncc.all_to_all(srcs=[s], dsts=[d], replica_group=group(2), collective_dim=0), (4, 8))
-    np.testing.assert_array_equal(got, both(np.concatenate([A[:2], B[:2]]), np.concatenate([A[2:], B[2:]])))
-    got = collective(lambda s, d: ncc.collective_permute(srcs=[s], dsts=[d], source_target_pairs=[(0, 1), (1, 0)]), (4, 8))
-    np.testing.assert_array_equal(got, both(B, A))
-    got = collective(lambda s, d: ncc.collective_permute_implicit([[s]], [[d]], group(2)), (4, 8))
-    np.testing.assert_array_equal(got, both(B, A))
