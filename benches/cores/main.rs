@@ -101,12 +101,13 @@ struct Cost {
     grown: u64,
 }
 
-/// CPU time of the process so far.
+/// CPU time of the process so far, with that of threads that have ended.
 fn cpu() -> Duration {
-    cpu_by_thread().into_values().sum()
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
 }
 
-/// The same by thread, from the system's count in nanoseconds.
+/// CPU times of the threads that there are, from the system's count in nanoseconds.
 fn cpu_by_thread() -> HashMap<OsString, Duration> {
     let nanos = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten().filter_map(|t| {
         let text = std::fs::read_to_string(t.path().join("schedstat")).ok()?;
@@ -247,7 +248,8 @@ fn side_by_side(cores: usize, threads: usize) -> Result<Side, Error> {
         let (start, before) = (Instant::now(), cpu_by_thread());
         all.run()?;
         let wall = start.elapsed();
-        let spent = cpu_by_thread().into_iter().map(|(t, n)| n - before.get(&t).copied().unwrap_or_default());
+        let spent =
+            cpu_by_thread().into_iter().map(|(t, n)| n.saturating_sub(before.get(&t).copied().unwrap_or_default()));
         let mut spent: Vec<Duration> = spent.collect();
         spent.sort_unstable_by(|a, b| b.cmp(a));
         let cpu: Duration = spent.iter().sum();

@@ -62,7 +62,7 @@ impl Source {
     pub fn read(path: &Path) -> Result<Source> {
         if path.as_os_str() == "-" {
             let name = "standard input".to_string();
-            let bytes = stream(&mut std::io::stdin().lock(), &name)?;
+            let bytes = stream(&mut std::io::stdin().lock(), 0, &name)?;
             return Ok(Source { name, folder: PathBuf::from("."), bytes: Bytes::Read(bytes) });
         }
         let name = path.display().to_string();
@@ -73,7 +73,7 @@ impl Source {
             // program that changes it meanwhile makes the text as wrong as it would one that is read at the same time.
             Bytes::Mapped(unsafe { Mmap::map(&file) }.map_err(|e| unreadable(&name, &e))?)
         } else {
-            Bytes::Read(stream(&mut file, &name)?)
+            Bytes::Read(stream(&mut file, known.len().min(START), &name)?)
         };
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Ok(Source { folder: folder.to_path_buf(), name, bytes })
@@ -85,9 +85,10 @@ impl Source {
     }
 }
 
-/// Reads to the end what starts like a program. A device or a pipe may have no end.
-fn stream(from: &mut dyn Read, name: &str) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+/// Reads to the end what starts like a program, and is probably so long. A device or a pipe may have no end.
+fn stream(from: &mut dyn Read, length: u64, name: &str) -> Result<Vec<u8>> {
+    // Into room for one byte more the end is found without another, growing buffer.
+    let mut bytes = Vec::with_capacity(length as usize + 1);
     from.take(START).read_to_end(&mut bytes).map_err(|e| unreadable(name, &e))?;
     if bytes.len() as u64 == START {
         let whole = match std::str::from_utf8(&bytes) {

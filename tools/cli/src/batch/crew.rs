@@ -1,12 +1,12 @@
 //! The worker processes: starting them, asking them, and ending those that do not answer.
 //!
-//! Each worker has a thread in the supervisor that writes its item and waits for its answer. A worker that hangs therefore
-//! blocks this thread only; killing the worker ends the wait.
+//! Each worker has a thread in the supervisor that waits for its answers. A worker that hangs therefore blocks this thread only;
+//! killing the worker ends the wait.
 
 use super::line::{Line, Status};
+use super::mailbox::Mailbox;
 use super::wire::{Job, Reply, Setup};
 use birsim_kernels::{Code, Error, Result};
-use crossbeam::channel::{Sender, bounded};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,16 +26,16 @@ pub struct Worker {
     /// Number of the worker, counted over the batch.
     pub number: usize,
     child: Arc<Mutex<Child>>,
-    jobs: Sender<Job>,
+    input: Arc<Mutex<ChildStdin>>,
     thread: JoinHandle<()>,
 }
 
 impl Worker {
-    /// Starts a worker. Its answers go to `answers` with the number of the slot and its own.
+    /// Starts a worker. Its answers go to `answers`, as `wrap` makes them of its number and what it says.
     pub fn start<T: Send + 'static>(
         number: usize,
         setup: &Setup,
-        answers: Sender<T>,
+        answers: Mailbox<T>,
         wrap: impl Fn(usize, Answer) -> T + Send + 'static,
     ) -> Result<Worker> {
         let failed = |e: std::io::Error| Error::new(Code::F007, format!("cannot start a worker: {e}"));
@@ -53,43 +53,40 @@ impl Worker {
         else {
             return Err(Error::new(Code::B001, "a worker has no pipes"));
         };
-        let first = serde_json::to_string(setup).map_err(|e| Error::new(Code::B001, e.to_string()))?;
-        // A worker that is gone already says so with the first item.
-        let _ = writeln!(input, "{first}");
+        // A worker that is gone already says so by closing its output.
+        let _ = input.write_all(&line(setup)?);
         let child = Arc::new(Mutex::new(child));
         let tail = Arc::new(Mutex::new(Vec::new()));
         let keep = Arc::clone(&tail);
         std::thread::spawn(move || keep_tail(&mut errors, &keep));
-        let (jobs, todo) = bounded::<Job>(1);
         let process = Arc::clone(&child);
         let thread = std::thread::spawn(move || {
             let mut output = BufReader::new(output);
-            for job in todo {
-                let answer = ask(&mut input, &mut output, &job);
-                let (answer, last) = match answer {
-                    Some(reply) => (Answer::Done(Box::new(reply)), false),
-                    None => (gone(&process, &tail), true),
-                };
-                if answers.send(wrap(number, answer)).is_err() || last {
-                    return;
-                }
+            while let Some(reply) = heard(&mut output) {
+                answers.send(wrap(number, Answer::Done(Box::new(reply))));
             }
-            // No more items: the end of its input ends the worker.
-            drop(input);
-            let _ = lock(&process).wait();
+            answers.send(wrap(number, gone(&process, &tail)));
         });
-        Ok(Worker { number, child, jobs, thread })
+        Ok(Worker { number, child, input: Arc::new(Mutex::new(input)), thread })
     }
 
     /// Hands it an item; it must not have one already.
-    pub fn give(&self, job: Job) {
-        // The thread takes items until the worker is gone, which it reports then.
-        let _ = self.jobs.send(job);
+    pub fn give(&self, job: &Job) -> Result<()> {
+        let text = line(job)?;
+        // A worker that is gone says so by closing its output.
+        if text.len() < PIPE {
+            let _ = lock(&self.input).write_all(&text);
+            return Ok(());
+        }
+        // One that is stopped would keep the supervisor waiting with the rest of a long item.
+        let input = Arc::clone(&self.input);
+        std::thread::spawn(move || lock(&input).write_all(&text));
+        Ok(())
     }
 
-    /// Ends a worker that has no item, and waits for it.
+    /// Ends a worker that has no item, and waits for it: the end of its input ends it.
     pub fn dismiss(self) {
-        drop(self.jobs);
+        drop(self.input);
         // A thread that panicked has nothing to wait for.
         let _ = self.thread.join();
     }
@@ -104,9 +101,18 @@ fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn ask(input: &mut ChildStdin, output: &mut impl BufRead, job: &Job) -> Option<Reply> {
-    let text = serde_json::to_string(job).ok()?;
-    writeln!(input, "{text}").ok()?;
+/// What fits into an empty pipe whatever the system.
+const PIPE: usize = 4096;
+
+/// A message as one line, to be written at once: in two parts it would wake its reader twice.
+fn line(message: &impl serde::Serialize) -> Result<Vec<u8>> {
+    let mut text = serde_json::to_vec(message).map_err(|e| Error::new(Code::B001, e.to_string()))?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// The next answer; `None` when no more come.
+fn heard(output: &mut impl BufRead) -> Option<Reply> {
     let mut line = String::new();
     output.read_line(&mut line).ok()?;
     serde_json::from_str(&line).ok()

@@ -8,6 +8,7 @@ mod crew;
 mod junit;
 pub mod key;
 mod line;
+mod mailbox;
 mod manifest;
 mod merge;
 mod options;
@@ -125,8 +126,8 @@ fn stream(args: &Batch, term: &Term, plan: &Plan, files: &Files, selection: Sele
     let mut supervisor = Supervisor::new(plan);
     let source = supervisor.source();
     std::thread::spawn(move || {
-        read_items(&selection, |event| source.send(event).is_ok());
-        let _ = source.send(Event::NoMore);
+        read_items(&selection, |event| source.send(event));
+        source.send(Event::NoMore);
     });
     let (mut tally, mut lines) = (Tally::default(), Vec::new());
     let ending = supervisor.run(|line| {
@@ -148,7 +149,7 @@ fn stream(args: &Batch, term: &Term, plan: &Plan, files: &Files, selection: Sele
 }
 
 /// Reads standard input line by line. A wrong line is a result of its own: those before and after it do not suffer.
-fn read_items(selection: &Selection, mut send: impl FnMut(Event) -> bool) {
+fn read_items(selection: &Selection, mut send: impl FnMut(Event)) {
     let (mut index, mut ids) = (0, HashSet::new());
     for (k, text) in std::io::stdin().lock().lines().enumerate() {
         let Ok(text) = text else { return };
@@ -167,9 +168,7 @@ fn read_items(selection: &Selection, mut send: impl FnMut(Event) -> bool) {
             Err(e) => Err(line_error(e, k + 1, index)),
         };
         index += 1;
-        if !send(Event::Item(Box::new(item))) {
-            return;
-        }
+        send(Event::Item(Box::new(item)));
     }
 }
 

@@ -2,13 +2,13 @@
 
 use super::crew::{Answer, Worker, crashed};
 use super::line::{Line, Status};
+use super::mailbox::Mailbox;
 use super::manifest::Item;
 use super::options::Templates;
 use super::queue::{Program, Queue, Waiting};
 use super::wire::{Job, Reply, Setup};
 use crate::interrupt;
 use birsim_kernels::{Error, Result};
-use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use std::time::{Duration, Instant};
 
 /// Added to an item's time limit before its worker is killed: the engine's own limit comes first.
@@ -20,8 +20,8 @@ const GLANCE: Duration = Duration::from_millis(100);
 
 /// What happens.
 pub enum Event {
-    /// A worker answers.
-    Answer(usize, Answer),
+    /// The worker of a seat answers; with its number, because the seat may have another one by now.
+    Answer(usize, usize, Answer),
     /// A line of standard input, or the error in it.
     Item(Box<Result<Item, Line>>),
     /// No more lines.
@@ -69,7 +69,7 @@ pub struct Supervisor<'a> {
     templates: Templates,
     queue: Queue,
     seats: Vec<Seat>,
-    events: (Sender<Event>, Receiver<Event>),
+    events: Mailbox<Event>,
     /// Standard input may bring more items.
     open: bool,
     workers: usize,
@@ -86,7 +86,7 @@ impl<'a> Supervisor<'a> {
             templates,
             queue: Queue::default(),
             seats,
-            events: unbounded(),
+            events: Mailbox::new(),
             open: false,
             workers: 0,
             failed: 0,
@@ -94,9 +94,9 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Where items from elsewhere are sent; [`Event::NoMore`] must follow.
-    pub fn source(&mut self) -> Sender<Event> {
+    pub fn source(&mut self) -> Mailbox<Event> {
         self.open = true;
-        self.events.0.clone()
+        self.events.clone()
     }
 
     /// Adds an item.
@@ -119,14 +119,14 @@ impl<'a> Supervisor<'a> {
                 self.seats.iter_mut().filter_map(|s| s.worker.take()).for_each(Worker::dismiss);
                 return Ok(Ending { interrupted: interrupt::came(), left: self.queue.len() });
             }
-            match self.events.1.recv_timeout(self.patience()) {
-                Ok(Event::Answer(seat, answer)) => self.answer(seat, answer, &mut done)?,
-                Ok(Event::Item(item)) => match *item {
+            match self.events.receive(self.patience()) {
+                Some(Event::Answer(seat, worker, answer)) => self.answer(seat, worker, answer, &mut done)?,
+                Some(Event::Item(item)) => match *item {
                     Ok(item) => self.take_in(item, &mut done)?,
                     Err(line) => self.finished(line, &mut done)?,
                 },
-                Ok(Event::NoMore) => self.open = false,
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+                Some(Event::NoMore) => self.open = false,
+                None => {}
             }
             self.end_the_late();
         }
@@ -171,13 +171,13 @@ impl<'a> Supervisor<'a> {
 
     fn start(&mut self, seat: usize, waiting: Waiting) -> Result<()> {
         if self.seats[seat].worker.is_none() {
-            let wrap = move |_, answer| Event::Answer(seat, answer);
-            self.seats[seat].worker = Some(Worker::start(self.workers, &self.plan.setup, self.events.0.clone(), wrap)?);
+            let wrap = move |number, answer| Event::Answer(seat, number, answer);
+            self.seats[seat].worker = Some(Worker::start(self.workers, &self.plan.setup, self.events.clone(), wrap)?);
             self.workers += 1;
         }
         let seat = &mut self.seats[seat];
         if let Some(worker) = &seat.worker {
-            worker.give(Job { item: waiting.item.clone() });
+            worker.give(&Job { item: waiting.item.clone() })?;
         }
         seat.program = Some(waiting.item.program.clone());
         let started = Instant::now();
@@ -186,9 +186,18 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    fn answer(&mut self, seat: usize, answer: Answer, done: &mut impl FnMut(Line) -> Result<()>) -> Result<()> {
+    fn answer(
+        &mut self,
+        seat: usize,
+        worker: usize,
+        answer: Answer,
+        done: &mut impl FnMut(Line) -> Result<()>,
+    ) -> Result<()> {
         let place = &mut self.seats[seat];
-        let worker = place.worker.as_ref().map_or(0, |w| w.number);
+        if place.worker.as_ref().is_none_or(|w| w.number != worker) {
+            // The last words of one that was replaced.
+            return Ok(());
+        }
         let Some(running) = place.running.take() else {
             // It ended between two items.
             (place.worker, place.program) = (None, None);

@@ -31,9 +31,10 @@ pub fn serve() -> Result<i32> {
     while let Some(Ok(text)) = lines.next() {
         let job: Job = serde_json::from_str(&text).map_err(|e| broken(&e))?;
         let line = worker.item(&job.item);
-        let reply = serde_json::to_string(&Reply { line, resident: resident.bytes() }).map_err(|e| broken(&e))?;
-        // A supervisor that no longer listens has ended.
-        if writeln!(answers, "{reply}").is_err() {
+        let mut reply = serde_json::to_vec(&Reply { line, resident: resident.bytes() }).map_err(|e| broken(&e))?;
+        // One write, which wakes the supervisor once. One that no longer listens has ended.
+        reply.push(b'\n');
+        if answers.write_all(&reply).is_err() {
             break;
         }
     }
