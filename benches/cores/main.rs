@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 const RUNS: usize = 5;
 /// Instructions of a heavy core, each over 65,536 elements.
-const HEAVY: usize = 8000;
+const HEAVY: usize = 30_000;
 
 fn main() -> Result<(), Error> {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
