@@ -56,7 +56,7 @@ rulings! {
     "D18" "PSUM accumulates per element, whatever pattern wrote it: overlapping windows add up", "memory/accumulate.rs";
     "D19" "Break ends the innermost loop", "control/advance.rs end_of_block";
     "D20" "the run ends when every engine has reached its Exit; in list order, at the first Exit", "systems/select.rs rendezvous";
-    "D21" "an event left set at the end of a block is a fault, a semaphore left non-zero a warning", "control/advance.rs check_leftovers";
+    "D21" "an event left set at the end of a block is a fault, a semaphore left non-zero a warning", "control/leftovers.rs check_leftovers";
     "D22" "a dynamic offset out of bounds is a fault, or skips elements when oob_is_err is false", "exec/resolve.rs skips_outside";
     "D23" "the predicate of CopyPredicated is cast to uint32 and tested for non-zero", "select.rs copy_predicated";
     "D24" "the partition term of Iota and AffineSelect counts from the pattern's first partition", "iota.rs";
@@ -70,7 +70,7 @@ rulings! {
     "D32" "Iota counts row-major over W, Z, Y, X", "iota.rs";
     "D33" "the one-zero hints of a matmul have no effect", "exec/pe.rs";
     "D34" "an instruction reads all operands before it writes", "memory/overlap.rs";
-    "D35" "a loop without bounds runs once; stride 0 is 1; lb >= ub runs no trip; negative strides are invalid", "control/advance.rs push_frame";
+    "D35" "a loop without bounds runs once; stride 0 is 1; lb >= ub runs no trip; negative strides are invalid", "control/frames.rs push_frame";
     "D36" "a wait on a register is evaluated at every poll", "systems/select.rs blocked";
     "D37" "random generators: constants, default state and dead-state guards of the reference", "rng/state.rs";
     "D38" "Dropout: r < t drops, or keeps in keep mode; survivors are not rescaled", "rng/dropout.rs";
@@ -80,7 +80,7 @@ rulings! {
     "D42" "structured loops iterate everywhere; the slot-driven pass over a loop is not modelled", "control/advance.rs";
     "D43" "parallel loops run instruction by instruction", "world/compile/parallel.rs";
     "D44" "replaced by D58", "control/branch.rs";
-    "D45" "a call inside a called function is a fault", "control/advance.rs push_frame";
+    "D45" "a call inside a called function is a fault", "control/frames.rs push_frame";
     "D46" "mod and mod_int: RegisterAlu has both, the float map neither", "alu/table.rs";
     "D47" "DRAM by register pattern only for Load, Save, DMACopy and TensorLoad; PSUM patterns stay in a bank", "exec/resolve.rs";
     "D48" "physical registers start as all ones", "world/spawn.rs";
