@@ -85,7 +85,10 @@ fn elements_mean_what_they_should() {
     assert_eq!([0x3c, 0x7b, 0x01].map(|b| decode(Dtype::Float8e5, b)), [1.0, 57344.0, 2f32.powi(-16)]);
     assert_eq!(encode(Dtype::Float8e4, 1.0625), 0x38, "a tie goes to the even code");
     assert_eq!(encode(Dtype::Float8e4, -1.1875), 0xba);
-    assert_eq!((encode(Dtype::Bfloat16, 1.00390625), encode(Dtype::Bfloat16, 1.01171875)), (0x3f80, 0x3f82));
+    assert_eq!(
+        (encode(Dtype::Bfloat16, 1.0 + 1.0 / 256.0), encode(Dtype::Bfloat16, 1.0 + 3.0 / 256.0)),
+        (0x3f80, 0x3f82)
+    );
     for dtype in [Dtype::Float8e4, Dtype::Float8e5] {
         for bits in (0..0x70).chain(0x80..0xf0) {
             assert_eq!(encode(dtype, decode(dtype, bits)), bits, "{dtype}");
