@@ -148,7 +148,7 @@ fn attention(n: u64) -> Result<Program, String> {
     let (e, et) = (k.sbuf("e", bf, P, n), k.sbuf("et", bf, P, P));
     let [low, sum, inverse] = ["low", "sum", "inverse"].map(|name| k.sbuf(name, "float32", P, 1));
     let out = k.sbuf("out", bf, P, P);
-    let scores = k.psum("scores", P, n);
+    let (products, scores) = (k.psum("products", P, n), k.sbuf("scores", "float32", P, n));
     let (turned, acc) = (k.psum("turned", P, P), k.psum("acc", P, P));
     k.load(ident.rows(P), one.rows(P));
     for h in 0..heads {
@@ -157,8 +157,10 @@ fn attention(n: u64) -> Result<Program, String> {
         tv.iter().zip(0..).for_each(|(t, r)| k.load(v.part((h * n + r * P, 0), P, P), t.rows(P)));
         for row in (0..n).step_by(P as usize) {
             for col in (0..n).step_by(WIDE as usize) {
-                let to = scores.part((0, col), P, WIDE);
-                k.matmul(tk.part((0, col), P, WIDE), tq.part((0, row), P, P), to, 0, 1);
+                // An instruction stays in one bank of PSUM.
+                let product = products.part((0, col), P, WIDE);
+                k.matmul(tk.part((0, col), P, WIDE), tq.part((0, row), P, P), product.clone(), 0, 1);
+                k.copy(product, scores.part((0, col), P, WIDE));
             }
             k.reduce("max", true, scores.rows(P), low.rows(P));
             k.activate("Exp", scores.rows(P), low.rows(P), e.rows(P), Some(sum.rows(P)));
