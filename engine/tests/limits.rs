@@ -114,10 +114,14 @@ fn item_12_memory_is_refused_before_it_is_touched() {
     let limits = Limits { max_memory: Some(1 << 20), ..Limits::default() };
     let e = touch(&BIG, all(&BIG), limits.clone()).unwrap_err();
     assert_eq!(e.code(), Code::S009);
-    assert_eq!(limits.used.load(Ordering::Relaxed), 0, "what was refused is not in use");
+    assert_eq!(limits.used.bytes(), 0, "what was refused is not in use");
     // One limit for everything that shares it.
     limits.take(1 << 19).unwrap();
     const TILE: T = T("tile", "Internal", "SB", "float32", 128, 2048);
     assert_eq!(touch(&TILE, all(&TILE), limits.clone()).unwrap_err().code(), Code::S009);
     limits.give_back(1 << 19);
+    const SMALL: T = T("small", "Internal", "SB", "float32", 64, 16);
+    let touched = touch(&SMALL, all(&SMALL), limits.clone()).unwrap();
+    assert!(touched > 0);
+    assert_eq!(limits.used.bytes(), 0, "a machine gives back what it has touched");
 }

@@ -3,6 +3,7 @@
 use super::traits::{Demand, Rule, Steer, Trait, Traits};
 use super::{Engine, Value, opcodes};
 use birsim_kernels::EnumDef;
+use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
@@ -249,6 +250,23 @@ pub struct Field {
     pub default: Absence,
 }
 
+impl Field {
+    /// The default as the format writes it: an enumeration by name. `None` when there is none.
+    pub fn default_in_json(&self) -> Option<Json> {
+        Some(match self.default {
+            Absence::Required | Absence::Absent => return None,
+            Absence::Bool(b) => b.into(),
+            Absence::Int(i) => i.into(),
+            Absence::Float(x) => x.into(),
+            Absence::Str(s) => s.into(),
+            Absence::Enum(ordinal) => match self.ty {
+                FieldType::Enum(def) | FieldType::Enums(def) => def.name_of(ordinal).into(),
+                _ => ordinal.into(),
+            },
+        })
+    }
+}
+
 /// Everything the project knows about one InstructionType.
 #[derive(Debug)]
 pub struct Row {
@@ -325,6 +343,15 @@ impl Role {
             addresses: marks.contains('&'),
             index: marks.contains('^'),
         }
+    }
+
+    /// The accepted kinds in words.
+    pub fn words(&self) -> impl Iterator<Item = &'static str> {
+        self.kinds.chars().map(|kind| match kind {
+            'a' => "an access pattern",
+            'i' => "an immediate",
+            _ => "a register",
+        })
     }
 
     /// The role of operand `k` of a list; the last one is repeated. `None` beyond the list.

@@ -75,13 +75,14 @@ impl Cores {
         if let Some(e) = Cores::obstacles(builder, modules).into_iter().next() {
             return Err(e);
         }
+        let builder = builder.of_machine();
         let mut cores = Vec::new();
         let mut frame = used.and_then(Core::into_frame);
-        for (seat, module) in ranks::seats(builder, modules)? {
+        for (seat, module) in ranks::seats(&builder, modules)? {
             let core = Core::load(&builder.clone().seated(seat), &modules[module], frame.take());
             cores.push(core.map_err(|e| e.at(|p| (p.rank, p.core) = (seat.rank_field(), seat.core_field())))?);
         }
-        Cores::of(builder.clone(), cores)
+        Cores::of(builder, cores)
     }
 
     /// What keeps the modules from running on these ranks and cores, the gravest first. [`Cores::load`] fails with the first.
@@ -96,7 +97,9 @@ impl Cores {
 
     /// One core that keeps the id the builder gives it.
     pub(crate) fn alone(builder: &Builder, module: &Module) -> Result<Self> {
-        Cores::of(builder.clone(), vec![Core::load(builder, module, None)?])
+        let builder = builder.of_machine();
+        let core = Core::load(&builder, module, None)?;
+        Cores::of(builder, vec![core])
     }
 
     /// These cores.

@@ -32,7 +32,6 @@ pub use fields::Bound;
 pub use machine::Machine;
 pub use opened::{Ins, Opened, Outs, Want};
 pub use table::{kernel, prepare};
-
 pub use watch::Watch;
 
 use crate::memory::overlap::Overlaps;

@@ -235,6 +235,11 @@ impl Builder {
         self.seat.unwrap_or_else(|| Seat::plain(self.core, self.cores.unwrap_or(1)))
     }
 
+    /// For one machine of a run, which gives back the memory it uses when it goes.
+    pub(crate) fn of_machine(&self) -> Builder {
+        Builder { limits: self.limits.of_machine(), ..self.clone() }
+    }
+
     /// Instructions that the run may execute.
     pub(crate) fn instruction_limit(&self) -> Option<u64> {
         self.limits.max_instructions

@@ -12,8 +12,8 @@ use std::time::Instant;
 pub struct Limits {
     /// Bytes of memory, of all cores together.
     pub max_memory: Option<u64>,
-    /// Bytes in use, shared by all clones: what the cores touch, and what a front end takes or holds.
-    pub used: Arc<AtomicU64>,
+    /// What is in use, shared by all clones: what the cores touch, and what a front end takes or holds.
+    pub used: Arc<Used>,
     /// Executed instructions.
     pub max_instructions: Option<u64>,
     /// End of the run.
@@ -24,7 +24,48 @@ pub struct Limits {
     pub progress: Option<Arc<AtomicU64>>,
 }
 
+/// Bytes that somebody uses. Those of a machine count for the run as well, until the machine goes.
+#[derive(Debug, Default)]
+pub struct Used {
+    bytes: AtomicU64,
+    run: Option<Arc<Used>>,
+}
+
+impl Used {
+    /// Adds, and returns what the run uses then.
+    fn add(&self, bytes: u64) -> u64 {
+        let own = self.bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        self.run.as_ref().map_or(own, |run| run.add(bytes))
+    }
+
+    /// How many they are.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn remove(&self, bytes: u64) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(run) = &self.run {
+            run.remove(bytes);
+        }
+    }
+}
+
+impl Drop for Used {
+    fn drop(&mut self) {
+        if let Some(run) = &self.run {
+            run.remove(*self.bytes.get_mut());
+        }
+    }
+}
+
 impl Limits {
+    /// The same limits for a machine of the run. What it uses is given back when it and all clones of these are gone.
+    #[must_use]
+    pub fn of_machine(&self) -> Limits {
+        Limits { used: Arc::new(Used { bytes: AtomicU64::new(0), run: Some(Arc::clone(&self.used)) }), ..self.clone() }
+    }
+
     /// What may stop a running instruction; `None` when nothing may.
     pub fn stop(&self) -> Option<Arc<Stop>> {
         let stop = Stop { cancel: self.cancel.clone(), deadline: self.deadline };
@@ -34,13 +75,13 @@ impl Limits {
     /// Takes memory before it is touched. Fails when that is more than the limit leaves.
     pub fn take(&self, bytes: u64) -> crate::Result<()> {
         let Some(max) = self.max_memory else { return Ok(()) };
-        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
-        if before.saturating_add(bytes) <= max {
+        let used = self.used.add(bytes);
+        if used <= max {
             return Ok(());
         }
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.used.remove(bytes);
         Err(Error::new(Code::S009, "the run touches more memory than --max-memory allows")
-            .received(format!("{} of {max} bytes", before.saturating_add(bytes))))
+            .received(format!("{used} of {max} bytes")))
     }
 
     /// Takes memory until the result is dropped.
@@ -52,7 +93,7 @@ impl Limits {
     /// Gives memory back.
     pub fn give_back(&self, bytes: u64) {
         if self.max_memory.is_some() {
-            self.used.fetch_sub(bytes, Ordering::Relaxed);
+            self.used.remove(bytes);
         }
     }
 

@@ -4,6 +4,7 @@ use birsim_engine::ir::table::{Absence, Row};
 use birsim_engine::ir::{FieldType, Opcode, Role};
 use birsim_kernels::EnumDef;
 use birsim_kernels::rulings::RULINGS;
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -84,25 +85,16 @@ fn roles(texts: &'static [&'static str]) -> String {
 
 fn keys(row: &Row) -> String {
     let one = |f: &birsim_engine::ir::table::Field| {
-        let (ty, default) = (type_of(f.ty), &f.default);
-        match default {
-            Absence::Required => format!("`{}`! {ty}", f.key),
-            Absence::Absent => format!("`{}` {ty}", f.key),
-            Absence::Bool(b) => format!("`{}` {ty} = {b}", f.key),
-            Absence::Int(i) => format!("`{}` {ty} = {i}", f.key),
-            Absence::Float(x) => format!("`{}` {ty} = {x}", f.key),
-            Absence::Enum(o) => format!("`{}` {ty} = {}", f.key, name_of(f.ty, *o)),
-            Absence::Str(s) => format!("`{}` {ty} = {s}", f.key),
+        let ty = type_of(f.ty);
+        match f.default_in_json() {
+            // Without the quotes of JSON.
+            Some(Json::String(text)) => format!("`{}` {ty} = {text}", f.key),
+            Some(value) => format!("`{}` {ty} = {value}", f.key),
+            None if matches!(f.default, Absence::Required) => format!("`{}`! {ty}", f.key),
+            None => format!("`{}` {ty}", f.key),
         }
     };
     row.fields.iter().map(one).collect::<Vec<_>>().join("; ")
-}
-
-fn name_of(ty: FieldType, ordinal: u8) -> &'static str {
-    match ty {
-        FieldType::Enum(def) | FieldType::Enums(def) => def.name_of(ordinal).unwrap_or("?"),
-        _ => "?",
-    }
 }
 
 fn type_of(ty: FieldType) -> String {

@@ -89,13 +89,7 @@ fn item_8_one_output_of_two_cores_is_refused() {
 #[test]
 fn item_7_a_member_that_names_nothing_is_refused_with_the_nearest_name() {
     let s = Sandbox::new();
-    let allocations = [
-        dram("weights", "ExternalInput", "float32", [2, 2], 4, ""),
-        dram("t", "Internal", "float32", [2, 2], 4, ""),
-        dram("out", "ExternalOutput", "float32", [2, 2], 4, ""),
-    ];
-    let f = "float32";
-    s.write("p.json", module(&allocations, &[copy("I-0", "weights", "t", f), copy("I-1", "t", "out", f)]));
+    s.write("p.json", by_way_of_t(("weights", "out"), &[("weights", "t"), ("t", "out")]));
     let x = square([1.0, 2.0, 3.0, 4.0]);
     s.write("in/wieghts.npy", &x);
     s.write("in.npz", npz(&[("wieghts", x.clone())]));

@@ -13,13 +13,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn item_9_findings_of_checkers_end_the_run_with_3() {
     let s = ready();
-    let allocations = [
-        dram("x", "ExternalInput", "float32", [2, 2], 4, ""),
-        dram("t", "Internal", "float32", [2, 2], 4, ""),
-        dram("o", "ExternalOutput", "float32", [2, 2], 4, ""),
-    ];
-    let f = "float32";
-    s.write("p.json", module(&allocations, &[copy("I-0", "t", "o", f), copy("I-1", "x", "t", f)]));
+    s.write("p.json", by_way_of_t(("x", "o"), &[("t", "o"), ("x", "t")]));
     s.birsim(RUN).exits(0);
     let ran = s.birsim(&with(&["--check", "uninit,nan-write", "--report", "r.json"]));
     ran.exits(3).says("BIR-S017", "uninit: I-0 reads memory of t (DRAM) that nothing wrote");
@@ -90,13 +84,7 @@ fn fault_29_the_first_instruction_that_differs_from_a_golden_trace_is_named() {
 fn fault_61_a_result_that_changes_with_the_fill_depends_on_uninitialised_memory() {
     let s = staged();
     s.birsim(&with(&["--fill", "0x00,0xFF,0xA5"])).exits(0);
-    let f = "float32";
-    let allocations = [
-        dram("x", "ExternalInput", f, [2, 2], 4, ""),
-        dram("t", "Internal", f, [2, 2], 4, ""),
-        dram("o", "ExternalOutput", f, [2, 2], 4, ""),
-    ];
-    s.write("p.json", module(&allocations, &[copy("I-0", "t", "o", f), copy("I-1", "x", "t", f)]));
+    s.write("p.json", by_way_of_t(("x", "o"), &[("t", "o"), ("x", "t")]));
     s.birsim(&with(&["--fill", "165"])).exits(0);
     assert_eq!(std::fs::read(s.path("birsim-out/o-birsim.npy")).unwrap()[128..], [0xA5; 16]);
     let ran = s.birsim(&with(&["--fill", "0x00,0xA5"]));

@@ -21,15 +21,6 @@ fn kind_letter(operand: &Operand) -> char {
     }
 }
 
-fn words(kinds: &str) -> String {
-    let word = |k| match k {
-        'a' => "an access pattern",
-        'i' => "an immediate",
-        _ => "a register",
-    };
-    kinds.chars().map(word).collect::<Vec<_>>().join(" or ")
-}
-
 /// Positions of the index operands that an address names.
 fn index_arguments(operand: &Operand) -> Vec<i64> {
     match operand {
@@ -89,7 +80,8 @@ impl<'m> Walk<'m> {
         for (n, o) in operands.iter().enumerate() {
             let Some(role) = Role::of(roles, n) else { continue };
             if !role.kinds.contains(kind_letter(o)) {
-                let e = Error::new(Code::J009, format!("the operand `{}` is {}", role.name, words(role.kinds)));
+                let kinds: Vec<&str> = role.words().collect();
+                let e = Error::new(Code::J009, format!("the operand `{}` is {}", role.name, kinds.join(" or ")));
                 self.fault(i, Slot::Operand(list, n), e.received(o.kind()).advice(listed(i)));
             }
             self.used(i, list, n, &role);

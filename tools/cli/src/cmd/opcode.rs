@@ -6,7 +6,7 @@ use crate::term::print;
 use birsim_engine::ir::accepts::of_type;
 use birsim_engine::ir::nearest::nearest;
 use birsim_engine::ir::table::{Absence, Field, Row};
-use birsim_engine::ir::{FieldType, Opcode, Role};
+use birsim_engine::ir::{Opcode, Role};
 use birsim_kernels::{Code, Error, Result};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -85,35 +85,15 @@ fn operand(role: Role) -> String {
         Role { repeated: true, .. } => ", any number",
         _ => "",
     };
-    format!("{}{number}: {}", role.name, kinds(role).join(" or "))
-}
-
-fn kinds(role: Role) -> Vec<&'static str> {
-    let words = [('a', "an access pattern"), ('i', "an immediate"), ('r', "a register")];
-    words.into_iter().filter(|(letter, _)| role.kinds.contains(*letter)).map(|(_, word)| word).collect()
+    format!("{}{number}: {}", role.name, role.words().collect::<Vec<_>>().join(" or "))
 }
 
 /// What holds when the key is left out.
 fn absent(field: &Field) -> String {
-    match default(field) {
-        Value::Null if matches!(field.default, Absence::Required) => "required".to_string(),
-        Value::Null => "optional".to_string(),
-        value => format!("default {value}"),
-    }
-}
-
-/// The default as the format writes it; null when there is none.
-fn default(field: &Field) -> Value {
-    match field.default {
-        Absence::Required | Absence::Absent => Value::Null,
-        Absence::Bool(b) => json!(b),
-        Absence::Int(i) => json!(i),
-        Absence::Float(x) => json!(x),
-        Absence::Str(s) => json!(s),
-        Absence::Enum(ordinal) => match field.ty {
-            FieldType::Enum(def) | FieldType::Enums(def) => json!(def.name_of(ordinal)),
-            _ => json!(ordinal),
-        },
+    match field.default_in_json() {
+        Some(value) => format!("default {value}"),
+        None if matches!(field.default, Absence::Required) => "required".to_string(),
+        None => "optional".to_string(),
     }
 }
 
@@ -121,11 +101,11 @@ fn json_of(row: &Row) -> Value {
     let operands = |roles: &'static [&'static str]| -> Vec<Value> {
         let roles = roles.iter().map(|r| Role::parse(r));
         roles
-            .map(|r| json!({"name": r.name, "kinds": kinds(r), "optional": r.optional, "repeated": r.repeated}))
+            .map(|r| json!({"name": r.name, "kinds": r.words().collect::<Vec<_>>(), "optional": r.optional, "repeated": r.repeated}))
             .collect()
     };
     let keys: Vec<Value> = row.fields.iter().map(|f| {
-        json!({"key": f.key, "required": matches!(f.default, Absence::Required), "default": default(f), "accepts": of_type(f.ty)})
+        json!({"key": f.key, "required": matches!(f.default, Absence::Required), "default": f.default_in_json(), "accepts": of_type(f.ty)})
     }).collect();
     let engines: Vec<String> = row.engines.iter().map(ToString::to_string).collect();
     let mut all = json_row(row);

@@ -173,14 +173,20 @@ pub fn ready() -> Sandbox {
 /// o = t = x, where t is an internal tensor that two copies fill.
 pub fn staged() -> Sandbox {
     let s = ready();
-    let allocations = [
-        dram("x", "ExternalInput", "float32", [2, 2], 4, ""),
-        dram("t", "Internal", "float32", [2, 2], 4, ""),
-        dram("o", "ExternalOutput", "float32", [2, 2], 4, ""),
-    ];
-    let f = "float32";
-    s.write("p.json", module(&allocations, &[copy("I-0", "x", "t", f), copy("I-1", "t", "o", f)]));
+    s.write("p.json", by_way_of_t(("x", "o"), &[("x", "t"), ("t", "o")]));
     s
+}
+
+/// A module with an input, an internal tensor t and an output, all float32 [2, 2], and copies between them.
+pub fn by_way_of_t((input, output): (&str, &str), copies: &[(&str, &str)]) -> String {
+    let f = "float32";
+    let allocations = [
+        dram(input, "ExternalInput", f, [2, 2], 4, ""),
+        dram("t", "Internal", f, [2, 2], 4, ""),
+        dram(output, "ExternalOutput", f, [2, 2], 4, ""),
+    ];
+    let copies = copies.iter().enumerate().map(|(k, (from, to))| copy(&format!("I-{k}"), from, to, f));
+    module(&allocations, &copies.collect::<Vec<_>>())
 }
 
 /// Root of the repository.
