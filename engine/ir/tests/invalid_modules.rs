@@ -115,7 +115,7 @@ fn item_14_all_errors_of_a_module_come_at_once_with_their_lines() {
                 {\"name\": \"l\", \"opcode\": \"Loop\", \"engine\": \"ALL\", \"blocks\": [{\"name\": \"C\", \"instructions\": [\n\
                 {\"name\": \"c\", \"opcode\": \"Drian\", \"engine\": \"Pool\"}]}]},\n\
                 {\"name\": \"d\", \"opcode\": \"Drain\", \"engine_id\": -1, \"engine\": \"Pool\"}]}]}]}";
-    let found = read_all(text.as_bytes()).unwrap_err();
+    let found = read_all(text.as_bytes(), 1).unwrap_err();
     let told: Vec<String> = found.iter().map(|e| format!("{}: {} | {}", e.code().id(), e.what(), e.place())).collect();
     assert_eq!(
         told,
@@ -130,7 +130,7 @@ fn item_14_all_errors_of_a_module_come_at_once_with_their_lines() {
     let text = text.replace("Pooll", "Pool").replace("Drian", "Drain").replace("-1", "1").replace("5}", "\"r\"}");
     let text =
         text.replace("\"opcode\": \"Drain\", \"engine_id\"", "\"opcode\": \"Call\", \"target\": \"f\", \"engine_id\"");
-    let found = read_all(text.as_bytes()).unwrap_err();
+    let found = read_all(text.as_bytes(), 1).unwrap_err();
     assert!(
         found.iter().any(|e| e.place().source.as_deref().is_some_and(|s| s.starts_with("line 8 column"))),
         "{found:?}"

@@ -43,8 +43,8 @@ impl Deref for Bytes {
     }
 }
 
-/// Files of at least this size are mapped.
-const MAPPED: u64 = 1 << 20;
+/// Files of at least this size are mapped, and read by several threads.
+const LONG: u64 = 1 << 20;
 /// Bytes that are read of a file before it is refused because of how it starts.
 const START: u64 = 1 << 16;
 
@@ -68,7 +68,7 @@ impl Source {
         let name = path.display().to_string();
         let mut file = File::open(path).map_err(|e| unreadable(&name, &e))?;
         let known = file.metadata().map_err(|e| unreadable(&name, &e))?;
-        let bytes = if known.is_file() && known.len() >= MAPPED {
+        let bytes = if known.is_file() && known.len() >= LONG {
             // SAFETY: nothing of birsim writes to the file, since no file is both read and written (`paths`). Another
             // program that changes it meanwhile makes the text as wrong as it would one that is read at the same time.
             Bytes::Mapped(unsafe { Mmap::map(&file) }.map_err(|e| unreadable(&name, &e))?)
@@ -147,7 +147,7 @@ pub fn load(source: &Source, options: &LowerOptions) -> Result<Loaded, Vec<Error
     let all = |errors: Vec<Error>| errors.into_iter().map(at).collect::<Vec<_>>();
     match source.kind().map_err(|e| vec![e])? {
         Kind::BirJson => {
-            let module = format::read_all(&source.bytes).map_err(all)?;
+            let module = format::read_all(&source.bytes, readers(source)).map_err(all)?;
             Ok(Loaded { modules: vec![module], notes: Vec::new(), kind: Kind::BirJson })
         }
         Kind::Klr => {
@@ -204,11 +204,16 @@ pub fn device_faults(modules: &[Module], target: Option<Target>) -> Result<Vec<E
     Ok(all)
 }
 
+/// How many threads read a module. It pays to start some for a long one.
+fn readers(source: &Source) -> usize {
+    if (source.bytes.len() as u64) < LONG { 1 } else { rayon::current_num_threads() }
+}
+
 /// One of several files: always a module.
 fn module(source: &Source) -> Result<Module, Vec<Error>> {
     match source.kind().map_err(|e| vec![e])? {
         Kind::BirJson => {
-            let module = format::read_all(&source.bytes)?;
+            let module = format::read_all(&source.bytes, readers(source))?;
             empty(&module).map_or(Ok(module), |e| Err(vec![e]))
         }
         Kind::Klr => Err(vec![

@@ -2,7 +2,7 @@
 
 use super::locate;
 use super::span::Text;
-use crate::{ApPair, Name, Pairs, accepts};
+use crate::{ApPair, Instruction, Name, Pairs, accepts};
 use birsim_kernels::{Code, Error};
 use hashbrown::HashSet;
 use serde::de;
@@ -24,6 +24,8 @@ pub(super) struct Context {
     /// Names and patterns so far: most occur many times.
     names: RefCell<HashSet<Name>>,
     patterns: RefCell<HashSet<Pairs>>,
+    /// Lists of instructions that were read before the rest of the document.
+    lists: RefCell<Vec<Option<Vec<Instruction>>>>,
     /// One record is read by itself: lists of records inside it are skipped.
     alone: bool,
 }
@@ -36,6 +38,21 @@ impl Context {
     /// For one record out of a document.
     pub fn of_one_record() -> Self {
         Context { alone: true, ..Context::default() }
+    }
+
+    /// For a document out of which these lists were cut.
+    pub fn with_lists(lists: Vec<Vec<Instruction>>) -> Self {
+        Context { lists: RefCell::new(lists.into_iter().map(Some).collect()), ..Context::default() }
+    }
+
+    /// Takes a list that was cut out.
+    pub fn take_list(&self, number: u64) -> Option<Vec<Instruction>> {
+        self.lists.borrow_mut().get_mut(usize::try_from(number).ok()?)?.take()
+    }
+
+    /// All lists that were cut out were taken.
+    pub fn has_no_lists(&self) -> bool {
+        self.lists.borrow().iter().all(Option::is_none)
     }
 
     /// The records of this list are read one by one elsewhere.

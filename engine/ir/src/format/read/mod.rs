@@ -1,6 +1,7 @@
 //! Reader: a streaming pass that builds the module, then a pass that resolves references.
 
 mod context;
+mod cut;
 mod expr;
 mod field;
 mod instruction;
@@ -35,16 +36,20 @@ pub fn read(bytes: &[u8]) -> Result<Module> {
 
 /// Builds the module without looking at what its names refer to: for conversion and inspection of incomplete modules.
 pub fn parse(bytes: &[u8]) -> Result<Module> {
-    parse_all(bytes).map_err(|errors| errors.into_iter().next().unwrap_or_else(nothing))
+    parse_all(bytes, 1).map_err(|errors| errors.into_iter().next().unwrap_or_else(nothing))
 }
 
-/// As [`parse`], with the errors of all records. A text that is not JSON has one error.
-pub fn parse_all(bytes: &[u8]) -> Result<Module, Vec<Error>> {
+/// As [`parse`], with the errors of all records. A text that is not JSON has one error. Long lists of instructions are read
+/// by several threads.
+pub fn parse_all(bytes: &[u8], threads: usize) -> Result<Module, Vec<Error>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let context = Context::default();
     // A text that is known to be UTF-8 need not be checked again, name by name.
     let parsed = match std::str::from_utf8(bytes) {
-        Ok(text) => document(&context, Deserializer::from_str(text)),
+        Ok(text) => match cut::document(text, threads) {
+            Some(module) => return Ok(module),
+            None => document(&context, Deserializer::from_str(text)),
+        },
         Err(_) => document(&context, Deserializer::from_slice(bytes)),
     };
     parsed.map_err(|e| {
@@ -62,9 +67,9 @@ fn document<'de, R: Read<'de>>(cx: &Context, mut text: Deserializer<R>) -> serde
     text.end().map(|()| module)
 }
 
-/// Reads a document and validates it: everything that is wrong with it, each error with its line.
-pub fn read_all(bytes: &[u8]) -> Result<Module, Vec<Error>> {
-    let module = parse_all(bytes)?;
+/// Reads a document, with so many threads, and validates it: everything that is wrong with it, each error with its line.
+pub fn read_all(bytes: &[u8], threads: usize) -> Result<Module, Vec<Error>> {
+    let module = parse_all(bytes, threads)?;
     validate::validate(&module).map_err(|errors| shown(errors, bytes))?;
     Ok(module)
 }

@@ -1,7 +1,8 @@
 //! The document, functions, blocks and queues (`bir-json.md` 2, 3, 10).
 
 use super::context::Context;
-use super::instruction::{InstructionSeed, incoming};
+use super::cut::Instructions;
+use super::instruction::incoming;
 use super::scalar::{Name, Text, U32, keep, list, record, records, value};
 use super::storage::Allocation;
 use super::unique::{JsonSeed, Once};
@@ -91,8 +92,7 @@ record! {
             match &*key {
                 "name" => name = value(cx, &mut map, "name", Text)?,
                 "instructions" => {
-                    let list = records(cx, "instructions", InstructionSeed(cx));
-                    b.instructions = value(cx, &mut map, "instructions", list)?.unwrap_or_default();
+                    b.instructions = value(cx, &mut map, "instructions", Instructions(cx))?.unwrap_or_default();
                 }
                 "arguments" => {
                     b.arguments =
