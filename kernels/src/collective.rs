@@ -8,9 +8,13 @@ use crate::access::{CHUNK, Dst, Pattern, Src, chunks};
 use crate::alu::AluOp;
 use crate::cast::{check_unpacked, ieee_max, ieee_min, sse_max, sse_min};
 use crate::movement::{Block, Linear, castable, read_as, shapes};
+use crate::parallel;
 use crate::profile::FloatMaxMin;
 use crate::{Code, Dtype, Error, Profile, Result};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
+
+/// Elements that a thread folds at a time.
+const PIECE: usize = 64 * 1024;
 
 crate::named_enum! {
     /// Dimension along which a collective joins or splits buffers.
@@ -20,17 +24,39 @@ crate::named_enum! {
     }
 }
 
-fn fold(op: AluOp, profile: &Profile) -> Result<fn(f32, f32) -> f32> {
-    let ieee = profile.cce_max_min == FloatMaxMin::Ieee;
-    Ok(match op {
-        AluOp::Add => |acc, x| acc + x,
-        AluOp::Max if ieee => ieee_max,
-        AluOp::Min if ieee => ieee_min,
-        // The accumulator is the second operand of the SSE rule: it wins on NaN and ties (ruling D15).
-        AluOp::Max => |acc, x| sse_max(x, acc),
-        AluOp::Min => |acc, x| sse_min(x, acc),
-        other => return Err(Error::new(Code::S006, "a collective reduces with add, max or min").received(other)),
-    })
+/// How a reducing kind combines two elements.
+#[derive(Clone, Copy)]
+enum Fold {
+    Add,
+    Max(FloatMaxMin),
+    Min(FloatMaxMin),
+}
+
+impl Fold {
+    fn of(op: AluOp, profile: &Profile) -> Result<Fold> {
+        match op {
+            AluOp::Add => Ok(Fold::Add),
+            AluOp::Max => Ok(Fold::Max(profile.cce_max_min)),
+            AluOp::Min => Ok(Fold::Min(profile.cce_max_min)),
+            other => Err(Error::new(Code::S006, "a collective reduces with add, max or min").received(other)),
+        }
+    }
+
+    /// Folds the elements of one more rank into the accumulator. Each operation has a loop of its own, which the compiler can
+    /// vectorise.
+    fn apply(self, acc: &mut [f32], x: &[f32]) {
+        fn each(acc: &mut [f32], x: &[f32], f: impl Fn(f32, f32) -> f32) {
+            acc.iter_mut().zip(x).for_each(|(acc, x)| *acc = f(*acc, *x));
+        }
+        match self {
+            Fold::Add => each(acc, x, |acc, x| acc + x),
+            Fold::Max(FloatMaxMin::Ieee) => each(acc, x, ieee_max),
+            Fold::Min(FloatMaxMin::Ieee) => each(acc, x, ieee_min),
+            // The accumulator is the second operand of the SSE rule: it wins on NaN and ties (ruling D15).
+            Fold::Max(FloatMaxMin::Sse) => each(acc, x, |acc, x| sse_max(x, acc)),
+            Fold::Min(FloatMaxMin::Sse) => each(acc, x, |acc, x| sse_min(x, acc)),
+        }
+    }
 }
 
 fn first<'a, 'b>(ranks: &'b [Src<'a>]) -> Result<&'b Src<'a>> {
@@ -55,6 +81,40 @@ pub fn all_reduce(op: AluOp, ranks: &[Src], dst: &mut Dst, profile: &Profile) ->
     let flat = flattened(ranks, &patterns)?;
     let row = dst.lane_len();
     reduce(op, &flat, |lane, start| (0, lane * row + start), dst, profile)
+}
+
+/// Folds the buffer of one more rank into an accumulator with as many elements, so that AllReduce reads every buffer where it
+/// stands. The first rank `seeds` the accumulator. [`all_reduce`] of the accumulator alone makes the result of it.
+pub fn fold_into(op: AluOp, src: &Src, acc: &mut [f32], seeds: bool, profile: &Profile) -> Result<()> {
+    let fold = Fold::of(op, profile)?;
+    check_unpacked(src.dtype())?;
+    if src.len() != acc.len() {
+        return Err(Error::new(Code::S002, "a rank has another number of elements than the first").received(format!(
+            "{} and {}",
+            src.len(),
+            acc.len()
+        )));
+    }
+    let row = src.lane_len().max(1);
+    let lanes = (PIECE / row).max(1);
+    let parts: Vec<(usize, &mut [f32])> = acc.chunks_mut(lanes * row).enumerate().collect();
+    let failed = parallel::first_break_of(parts, |(part, acc)| {
+        let mut input = [0f32; CHUNK];
+        let all = acc.chunks_mut(row).enumerate().try_for_each(|(lane, acc)| {
+            chunks(acc.len(), |start, n| {
+                let acc = &mut acc[start..start + n];
+                if seeds {
+                    src.read_f32(part * lanes + lane, start, acc);
+                } else {
+                    src.read_f32(part * lanes + lane, start, &mut input[..n]);
+                    fold.apply(acc, &input[..n]);
+                }
+                Ok(())
+            })
+        });
+        all.map_or_else(ControlFlow::Break, ControlFlow::Continue)
+    });
+    failed.map_or(Ok(()), Err)
 }
 
 /// The stand-in of a worker that sees only its own buffer: the sum of N equal replicas, N * in (`opcodes.md` 10).
@@ -82,7 +142,7 @@ fn reduce(
     dst: &mut Dst,
     profile: &Profile,
 ) -> Result<()> {
-    let fold = fold(op, profile)?;
+    let fold = Fold::of(op, profile)?;
     first(ranks)?;
     check_unpacked(dst.dtype())?;
     castable(Dtype::Float32, dst.dtype(), profile)?;
@@ -97,7 +157,7 @@ fn reduce(
                     continue;
                 }
                 r.read_f32(from, element, &mut input[..n]);
-                acc[..n].iter_mut().zip(&input[..n]).for_each(|(a, x)| *a = fold(*a, *x));
+                fold.apply(&mut acc[..n], &input[..n]);
             }
             dst.write_f32(lane, start, &acc[..n], profile.fp8());
             Ok(())

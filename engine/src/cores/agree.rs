@@ -2,10 +2,7 @@
 
 use crate::ir::CollectiveKind;
 use crate::world::{Contribution, Extent, Group};
-use crate::{Code, Error, Result};
-use birsim_kernels::access::{Dst, Src};
-use birsim_kernels::{Dtype, Profile, collective as kernel};
-use std::sync::Arc;
+use crate::{Code, Error};
 
 /// A field in which two members differ: its key, what differs, and both values.
 pub(super) struct Difference {
@@ -46,36 +43,12 @@ pub(super) fn of_tensors(kind: CollectiveKind, a: &Contribution, b: &Contributio
     })
 }
 
-/// One result of a group, in every element type that a member's output has.
-pub(super) type Folded = Vec<(Dtype, Vec<u8>)>;
-
-/// Results that are the same for every member of a group, computed once per output and element type.
-pub(super) fn folded(group: &Group, members: &[Arc<Contribution>], profile: &Profile) -> Result<Vec<Folded>> {
-    let Some(first) = members.first().filter(|_| group.kind == CollectiveKind::AllReduce) else {
-        return Ok(Vec::new());
-    };
-    let mut out = Vec::new();
-    for (k, input) in first.ins.iter().enumerate() {
-        let dense = input.dense()?;
-        let sources: Vec<Src> = members.iter().map(|m| Src::new(&m.inputs[k], &dense)).collect::<Result<_>>()?;
-        let mut found = Folded::new();
-        for extent in members.iter().filter_map(|m| m.outs.get(k)) {
-            // A member whose output has another size reports that itself.
-            if found.iter().any(|(d, _)| *d == extent.dtype) || extent.len() != input.len() {
-                continue;
-            }
-            let pattern = Extent { dtype: extent.dtype, ..*input }.dense()?;
-            let mut bytes = Vec::new();
-            let size = extent.len() * extent.dtype.size();
-            bytes.try_reserve_exact(size).map_err(|_| {
-                Error::new(Code::S009, "the result of a collective needs more memory than there is")
-                    .received(format!("{size} bytes"))
-            })?;
-            bytes.resize(size, 0);
-            kernel::all_reduce(group.op, &sources, &mut Dst::new(&mut bytes, &pattern)?, profile)?;
-            found.push((extent.dtype, bytes));
-        }
-        out.push(found);
-    }
-    Ok(out)
+/// The first output of an AllReduce that has another number of elements than its input.
+pub(super) fn other_size(member: &Contribution) -> Option<Error> {
+    let mut pairs = member.ins.iter().zip(&member.outs).enumerate();
+    pairs.find(|(_, (i, o))| i.len() != o.len()).map(|(k, (i, o))| {
+        Error::new(Code::S002, format!("ins[{k}] and the result differ in shape"))
+            .received(format!("{} x {} and {} x {}", i.lanes, i.lane_len, o.lanes, o.lane_len))
+            .operand(format!("ins[{k}]"))
+    })
 }

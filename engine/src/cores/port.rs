@@ -7,7 +7,13 @@ use crate::sync::deadlock::{Elsewhere, Helper};
 use crate::systems::{self, Standing};
 use crate::world::*;
 use crate::{Code, Error, Result};
+use birsim_kernels::alu::AluOp;
 use crossbeam::channel::Sender;
+use std::fmt::Display;
+
+fn unreadable(e: impl Display) -> Error {
+    Error::new(Code::B001, format!("inputs cannot be read: {e}"))
+}
 
 impl Core {
     /// Gives the core its way to the others.
@@ -51,9 +57,31 @@ impl Core {
 
     /// What a row brings to its meeting.
     pub(super) fn contribution(&mut self, row: RowId) -> Result<Contribution> {
+        self.world.run_system_cached_with(systems::contribution, row).unwrap_or_else(|e| Err(unreadable(e)))
+    }
+
+    /// The inputs of a row.
+    pub(super) fn inputs(&mut self, row: RowId) -> Result<Vec<Vec<u8>>> {
+        self.world.run_system_cached_with(systems::inputs, row).unwrap_or_else(|e| Err(unreadable(e)))
+    }
+
+    /// Reads an input of a row into a buffer.
+    pub(super) fn input(&mut self, row: RowId, k: usize, buffer: &mut Vec<u8>) -> Result<()> {
+        self.world.run_system_cached_with(systems::input, ((row, k), buffer)).unwrap_or_else(|e| Err(unreadable(e)))
+    }
+
+    /// Folds an input of a row into an accumulator, which the first one `seeds`.
+    pub(super) fn fold(&mut self, row: RowId, k: usize, op: AluOp, seeds: bool, acc: &mut [f32]) -> Result<()> {
         self.world
-            .run_system_cached_with(systems::contribution, row)
-            .unwrap_or_else(|e| Err(Error::new(Code::B001, format!("inputs cannot be read: {e}"))))
+            .run_system_cached_with(systems::fold, ((row, k, op, seeds), acc))
+            .unwrap_or_else(|e| Err(unreadable(e)))
+    }
+
+    /// Writes an output of a row.
+    pub(super) fn land(&mut self, row: RowId, k: usize, extent: Extent, bytes: &[u8]) -> Result<()> {
+        self.world
+            .run_system_cached_with(systems::land, ((row, k, extent), bytes))
+            .unwrap_or_else(|e| Err(Error::new(Code::B001, format!("an output cannot be written: {e}"))))
     }
 
     /// Lets a row through, with what it takes from its meeting.

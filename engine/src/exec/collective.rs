@@ -29,7 +29,7 @@ const MAX_IN_FLIGHT: usize = 1 << 30;
 /// CollectiveCompute (48).
 pub fn compute(cx: &mut Cx, own: &params::CollectiveCompute) -> Result<()> {
     match cx.m.mail.take(cx.row)? {
-        Received::Alone(Alone::Outside) | Received::Passed => Ok(()),
+        Received::Alone(Alone::Outside) | Received::Passed | Received::Landed => Ok(()),
         Received::Alone(Alone::StandIn(n)) => stand_in(cx, own.op, n),
         Received::Inputs(sent) => exchange(cx, &sent),
         Received::Group(gathered, position) => group(cx, own, &gathered, position),
@@ -53,16 +53,28 @@ fn stand_in(cx: &mut Cx, op: AluOp, n: u32) -> Result<()> {
     Ok(())
 }
 
-/// The elements of an operand, in order. A pattern can name an element many times, so they may be more than all memory.
+/// The elements of an operand, in order.
 pub(crate) fn dense_bytes(src: &Src) -> Result<Vec<u8>> {
-    let size = src.len() * src.dtype().size();
     let mut out = Vec::new();
-    out.try_reserve_exact(size).map_err(|_| {
+    dense_into(src, &mut out).map(|()| out)
+}
+
+/// The same, in a buffer that may hold others. A pattern can name an element many times, so they may be more than all memory.
+pub(crate) fn dense_into(src: &Src, out: &mut Vec<u8>) -> Result<()> {
+    let size = src.len() * src.dtype().size();
+    out.try_reserve_exact(size.saturating_sub(out.len())).map_err(|_| {
         Error::new(Code::S009, "what a core sends needs more memory than there is").received(format!("{size} bytes"))
     })?;
     out.resize(size, 0);
-    src.copy_dense(&mut out);
-    Ok(out)
+    src.copy_dense(out);
+    Ok(())
+}
+
+/// Writes what output `k` receives: the elements of a buffer of this extent, by the cast rules of a copy.
+pub(crate) fn land(cx: &mut Cx, k: usize, extent: &Extent, bytes: &[u8]) -> Result<()> {
+    let dense = extent.dense()?;
+    write(cx, k, |dst, profile| copy(&Src::new(bytes, &dense)?, dst, profile))
+        .map_err(|e| e.operand(format!("outs[{k}]")))
 }
 
 /// Opens output `k` for writing.
@@ -78,9 +90,7 @@ fn exchange(cx: &mut Cx, sent: &Contribution) -> Result<()> {
         let (Some(extent), Some(bytes)) = (sent.ins.get(k), sent.inputs.get(k)) else {
             return Err(Error::new(Code::B001, "an exchange lacks an input"));
         };
-        let dense = extent.dense()?;
-        write(cx, k, |dst, profile| copy(&Src::new(bytes, &dense)?, dst, profile))
-            .map_err(|e| e.operand(format!("outs[{k}]")))?;
+        land(cx, k, extent, bytes)?;
     }
     Ok(())
 }
@@ -221,6 +231,7 @@ pub fn receive(cx: &mut Cx, _: &params::CollectiveRecv) -> Result<()> {
 pub fn partner_exchange(cx: &mut Cx) -> Result<()> {
     match cx.m.mail.take(cx.row)? {
         Received::Inputs(sent) => exchange(cx, &sent),
+        Received::Landed => Ok(()),
         _ => Err(Error::new(Code::B001, "an exchange received nothing")),
     }
 }

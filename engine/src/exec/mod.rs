@@ -113,6 +113,11 @@ impl<'m, 'w> Cx<'m, 'w> {
         missing(self.inst.opcode, role, k)
     }
 
+    /// An output has bytes in common with an input.
+    pub fn in_place(&self) -> bool {
+        self.overlaps.any()
+    }
+
     /// A dynamic operand leaves its tensor, and the instruction skips the elements outside (ruling D22).
     pub fn leaves_tensor(&self) -> bool {
         self.m.scratch.open

@@ -56,6 +56,11 @@ impl Overlaps {
         self.meets & (1 << k.min(LAST)) != 0
     }
 
+    /// Some input has bytes in common with an output.
+    pub fn any(&self) -> bool {
+        self.meets != 0
+    }
+
     /// Input `k` has the elements of output 0, in the same order, and no byte of another output.
     pub fn same(&self, k: usize) -> bool {
         k < LAST && self.same & (1 << k) != 0

@@ -122,6 +122,11 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// Bytes of all elements.
+    pub fn bytes(&self) -> u64 {
+        (self.len() * self.dtype.size()) as u64
+    }
+
     /// Of a pattern.
     pub fn of(p: &Pattern) -> Result<Extent> {
         let narrow = |n: usize| {
@@ -149,16 +154,21 @@ impl Extent {
     }
 }
 
-/// What a member brings to a meeting: dense copies of its inputs, and what its operands look like.
+/// What a member brings to a meeting: what its operands look like, and dense copies of its inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contribution {
-    /// Bytes of every input.
+    /// Bytes of every input; none when they are read where they stand.
     pub inputs: Vec<Vec<u8>>,
+    /// An output has bytes in common with an input.
+    pub in_place: bool,
     /// Inputs.
     pub ins: Vec<Extent>,
     /// Outputs.
     pub outs: Vec<Extent>,
 }
+
+/// One result of a group, in every element type that a member's output has.
+pub type Folded = Vec<(Dtype, Vec<u8>)>;
 
 /// What the members of a group brought, and the results that are the same for all of them.
 #[derive(Clone, Debug)]
@@ -168,7 +178,7 @@ pub struct Gathered {
     /// Contributions, in group order.
     pub members: Vec<Arc<Contribution>>,
     /// Results that all members share, per output and element type.
-    pub folded: Vec<Vec<(Dtype, Vec<u8>)>>,
+    pub folded: Vec<Folded>,
 }
 
 /// What an instruction takes from its meeting.
@@ -178,6 +188,8 @@ pub enum Received {
     Alone(Alone),
     /// It was let through.
     Passed,
+    /// Its outputs were written at the meeting.
+    Landed,
     /// The inputs of another member.
     Inputs(Arc<Contribution>),
     /// A message.

@@ -1,9 +1,11 @@
 //! Exchanges: each core sends to one and receives from one, so that any number of them hang together.
 
+use super::brought::Brought;
 use super::{Floor, Ready, Side};
+use crate::Result;
 use crate::ir::CollectiveKind;
 use crate::sim::Core;
-use crate::world::{Meeting, Received};
+use crate::world::{Extent, Meeting};
 use hashbrown::HashSet;
 
 impl Floor {
@@ -45,19 +47,20 @@ impl Floor {
     }
 
     /// An exchange counts for all that are joined by it. Partner exchanges are no collectives.
-    pub(super) fn count_exchange(&mut self, cores: &[Core], passed: &[(Side, Received)]) {
+    pub(super) fn count_exchange(&mut self, cores: &[Core], pairs: &[(Side, Side)], brought: &Brought) -> Result<()> {
         let is_collective = |(core, row): &Side| {
             matches!(self.waiting[*core as usize].get(row).map(|w| &w.meeting), Some(Meeting::Exchange { .. }))
         };
-        if !passed.iter().all(|(side, _)| is_collective(side)) {
-            return;
+        if !pairs.iter().all(|(side, _)| is_collective(side)) {
+            return Ok(());
         }
-        let mut group: Vec<u32> = passed.iter().map(|((core, _), _)| cores[*core as usize].seat().rank).collect();
+        let mut group: Vec<u32> = pairs.iter().map(|((core, _), _)| cores[*core as usize].seat().rank).collect();
         group.sort_unstable();
-        let bytes = passed.iter().map(|(_, r)| match r {
-            Received::Inputs(c) => c.inputs.iter().map(|i| i.len() as u64).sum(),
-            _ => 0u64,
-        });
-        self.counts.add(CollectiveKind::SendRecv, group, bytes.sum());
+        let mut bytes = 0;
+        for (_, sender) in pairs {
+            bytes += brought.by(sender)?.ins.iter().map(Extent::bytes).sum::<u64>();
+        }
+        self.counts.add(CollectiveKind::SendRecv, group, bytes);
+        Ok(())
     }
 }

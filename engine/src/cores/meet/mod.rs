@@ -4,27 +4,29 @@
 //! on every core, in list order, execution by execution; the k-th of a core meets the k-th of the others, whichever engine
 //! holds it. A meeting takes place once, when its last member has come, so its cost does not depend on who else waits.
 
+mod brought;
 mod counts;
 mod exchanges;
+mod fold;
 mod inboxes;
 mod line;
 mod standing;
 
-use super::agree::{folded, of_groups, of_tensors};
+use super::agree::{of_groups, of_tensors};
 use super::faults::{Side, at, disagree, placed};
 use super::races;
+use crate::Result;
 use crate::check::Clock;
 use crate::ir::CollectiveKind;
 use crate::sim::Core;
 use crate::world::*;
-use crate::{Code, Error, Result};
 use birsim_kernels::Profile;
+use brought::{Brought, Way};
 pub use counts::CollectiveCount;
 use counts::Counts;
 use hashbrown::HashMap;
 use inboxes::Inboxes;
 use line::{Line, lines, together};
-use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -53,6 +55,18 @@ impl Ready {
             Ready::Barrier(sides) | Ready::Group(sides, _) => sides.iter().copied().min().unwrap_or_default(),
             Ready::Inputs(pairs) => pairs.iter().map(|(s, _)| *s).min().unwrap_or_default(),
         }
+    }
+}
+
+impl Ready {
+    /// The rows whose inputs it needs.
+    fn bringing(&self) -> impl Iterator<Item = Side> {
+        let (sides, pairs) = match self {
+            Ready::Group(sides, _) => (sides.as_slice(), [].as_slice()),
+            Ready::Inputs(pairs) => ([].as_slice(), pairs.as_slice()),
+            _ => Default::default(),
+        };
+        sides.iter().copied().chain(pairs.iter().map(|(side, _)| *side))
     }
 }
 
@@ -216,51 +230,16 @@ impl Floor {
         }
     }
 
-    /// Reads what the members bring, before any of them goes on.
-    fn bring(&mut self, cores: &mut [Core], ready: &[Ready]) -> Result<HashMap<Side, Arc<Contribution>>> {
-        let mut rows: Vec<Vec<RowId>> = vec![Vec::new(); cores.len()];
-        for r in ready {
-            match r {
-                Ready::Group(sides, _) => sides.iter().for_each(|(core, row)| rows[*core as usize].push(*row)),
-                Ready::Inputs(pairs) => pairs.iter().for_each(|((core, row), _)| rows[*core as usize].push(*row)),
-                _ => {}
-            }
-        }
-        let read = |(core, rows): (&mut Core, &Vec<RowId>)| -> Vec<(RowId, Result<Contribution>)> {
-            rows.iter().map(|row| (*row, core.contribution(*row))).collect()
-        };
-        let all: Vec<Vec<(RowId, Result<Contribution>)>> = match ready.is_empty() {
-            true => Vec::new(),
-            false if cores.len() == 1 => cores.iter_mut().zip(&rows).map(read).collect(),
-            false => cores.par_iter_mut().zip(&rows).map(read).collect(),
-        };
-        let mut out = HashMap::new();
-        for (id, list) in all.into_iter().enumerate() {
-            for (row, contribution) in list {
-                let c = contribution.map_err(|e| placed(&cores[id], e))?;
-                let bytes = c.inputs.iter().map(|i| i.len() as u64).sum();
-                let limits = &cores[id].world.resource::<Settings>().limits;
-                limits.take(bytes).map_err(|e| at(cores, e, (id as u32, row)))?;
-                self.lent += bytes;
-                out.insert((id as u32, row), Arc::new(c));
-            }
-        }
-        Ok(out)
-    }
-
     /// Holds a meeting: checks that its members agree, and lets them through.
     fn take_place(
         &mut self,
         cores: &mut [Core],
         ready: Ready,
-        brought: &HashMap<Side, Arc<Contribution>>,
+        brought: &Brought,
         profile: &Profile,
         woken: &mut Vec<usize>,
     ) -> Result<()> {
-        let contribution = |side: &Side| {
-            let found = brought.get(side).map(Arc::clone);
-            found.ok_or_else(|| Error::new(Code::B001, "a member of a meeting has brought nothing"))
-        };
+        let way = brought.way(cores, &ready);
         let mut passed: Vec<(Side, Received)> = Vec::new();
         match ready {
             Ready::Alone(side, alone) => passed.push((side, Received::Alone(alone))),
@@ -275,16 +254,21 @@ impl Floor {
             }
             Ready::Inputs(pairs) => {
                 for (receiver, sender) in &pairs {
-                    let (mine, sent) = (contribution(receiver)?, contribution(sender)?);
+                    let (mine, sent) = (brought.by(receiver)?, brought.by(sender)?);
                     if let Some(d) = of_tensors(CollectiveKind::SendRecv, &sent, &mine) {
                         return Err(disagree(cores, "an exchange", &d, [*sender, *receiver]));
                     }
-                    passed.push((*receiver, Received::Inputs(sent)));
+                    let received = if way == Way::Handed { Received::Landed } else { Received::Inputs(sent) };
+                    passed.push((*receiver, received));
                 }
-                self.count_exchange(cores, &passed);
+                if way == Way::Handed {
+                    let pairs: Vec<_> = pairs.iter().map(|(to, from)| (*to, *from, *from)).collect();
+                    self.hand_over(cores, &pairs, brought)?;
+                }
+                self.count_exchange(cores, &pairs, brought)?;
             }
             Ready::Group(sides, first) => {
-                let members = sides.iter().map(contribution).collect::<Result<Vec<_>>>()?;
+                let members = sides.iter().map(|side| brought.by(side)).collect::<Result<Vec<_>>>()?;
                 for (side, mine) in sides.iter().zip(&members).skip(1) {
                     let own = match &self.waiting[side.0 as usize][&side.1].meeting {
                         Meeting::Group(g) => Arc::clone(g),
@@ -299,14 +283,21 @@ impl Floor {
                         return Err(disagree(cores, "a collective", &d, [sides[0], *side]));
                     }
                 }
-                let stop = cores[0].world.resource::<Settings>().stop.clone();
-                let all = birsim_kernels::halt::scope(stop, || folded(&first, &members, profile));
-                let bytes: u64 = members.iter().flat_map(|m| &m.inputs).map(|i| i.len() as u64).sum();
+                let bytes: u64 = members.iter().flat_map(|m| &m.ins).map(Extent::bytes).sum();
                 self.counts.add(first.kind, first.names.to_vec(), bytes);
-                let all = all.map_err(|e| at(cores, e, sides[0]))?;
-                let gathered = Arc::new(Gathered { group: first, members, folded: all });
-                let alike = sides.iter().enumerate();
-                passed.extend(alike.map(|(k, s)| (*s, Received::Group(Arc::clone(&gathered), k))));
+                if way == Way::Handed {
+                    self.hand_around(cores, &sides, &first, brought)?;
+                    passed.extend(sides.into_iter().map(|side| (side, Received::Landed)));
+                } else {
+                    let folded = if way == Way::Folded {
+                        self.fold(cores, &sides, &first, &members, profile)?
+                    } else {
+                        Vec::new()
+                    };
+                    let gathered = Arc::new(Gathered { group: first, members, folded });
+                    let alike = sides.iter().enumerate();
+                    passed.extend(alike.map(|(k, s)| (*s, Received::Group(Arc::clone(&gathered), k))));
+                }
             }
         }
         let met: Vec<Side> =
