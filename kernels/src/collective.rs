@@ -14,7 +14,7 @@ use crate::{Code, Dtype, Error, Profile, Result};
 use std::ops::{ControlFlow, Range};
 
 /// Elements that a thread folds at a time.
-const PIECE: usize = 64 * 1024;
+const PIECE: usize = 256 * 1024;
 
 crate::named_enum! {
     /// Dimension along which a collective joins or splits buffers.

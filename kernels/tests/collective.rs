@@ -42,19 +42,19 @@ fn all_reduce_folds_in_rank_order() {
 #[test]
 fn ranks_that_are_folded_one_by_one_give_the_same_sum() {
     let values =
-        |r: usize| (0..300 * 700).map(|e| ((e * 7919 + r * 31) % 1013) as f32 / 97.0 - 5.0).collect::<Vec<f32>>();
-    let t: Vec<Tensor> = (0..5).map(|r| Tensor::f32(&[300, 700], &values(r))).collect();
+        |r: usize| (0..300 * 1700).map(|e| ((e * 7919 + r * 31) % 1013) as f32 / 97.0 - 5.0).collect::<Vec<f32>>();
+    let t: Vec<Tensor> = (0..5).map(|r| Tensor::f32(&[300, 1700], &values(r))).collect();
     for op in [AluOp::Add, AluOp::Max, AluOp::Min] {
-        let mut whole = Tensor::f32(&[300, 700], &[0.; 300 * 700]);
+        let mut whole = Tensor::f32(&[300, 1700], &[0.; 300 * 1700]);
         all_reduce(op, &views(&t), &mut whole.dst(), &P).unwrap();
-        let mut acc = vec![7.; 300 * 700];
+        let mut acc = vec![7.; 300 * 1700];
         for (k, src) in views(&t).iter().enumerate() {
             fold_into(op, src, &mut acc, k == 0, &P).unwrap();
         }
         assert_eq!(acc, whole.values::<f32>(), "{op}");
     }
     let e = fold_into(AluOp::Add, &t[0].src(), &mut [0.; 3], true, &P).unwrap_err();
-    assert_eq!((e.code(), e.received_value()), (Code::S002, Some("210000 and 3")));
+    assert_eq!((e.code(), e.received_value()), (Code::S002, Some("510000 and 3")));
 }
 
 #[test]

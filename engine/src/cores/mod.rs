@@ -9,6 +9,7 @@ mod check;
 mod deadlock;
 mod faults;
 mod meet;
+mod merge;
 mod port;
 mod races;
 mod ranks;

@@ -1,6 +1,8 @@
 //! What passes between a core and the others: messages, semaphore updates, meetings.
 
 use crate::control::state::{help, report, waits};
+use crate::exec::collective::{dense_bytes, dense_into};
+use crate::exec::{self, Cx, Want};
 use crate::ir::SyncKind;
 use crate::sim::Core;
 use crate::sync::deadlock::{Elsewhere, Helper};
@@ -8,12 +10,8 @@ use crate::systems::{self, Standing};
 use crate::world::*;
 use crate::{Code, Error, Result};
 use birsim_kernels::alu::AluOp;
+use birsim_kernels::collective::fold_into;
 use crossbeam::channel::Sender;
-use std::fmt::Display;
-
-fn unreadable(e: impl Display) -> Error {
-    Error::new(Code::B001, format!("inputs cannot be read: {e}"))
-}
 
 impl Core {
     /// Gives the core its way to the others.
@@ -50,38 +48,47 @@ impl Core {
 
     /// What a row meets.
     pub(super) fn meeting(&mut self, row: RowId) -> Result<Meeting> {
-        self.world
-            .run_system_cached_with(systems::meeting, row)
-            .unwrap_or_else(|e| Err(Error::new(Code::B001, format!("a meeting cannot be looked at: {e}"))))
+        self.with_row(row, |cx| exec::cores::meeting(cx))
     }
 
-    /// What a row brings to its meeting.
+    /// What a row brings to its meeting, without the bytes of its inputs.
     pub(super) fn contribution(&mut self, row: RowId) -> Result<Contribution> {
-        self.world.run_system_cached_with(systems::contribution, row).unwrap_or_else(|e| Err(unreadable(e)))
+        let extent = |cx: &Cx, k: usize, role: &str, n: usize| match cx.location_and_pattern(k)? {
+            Some((_, pattern)) => Extent::of(pattern),
+            None => Err(Error::new(Code::J009, "a collective moves tensors").operand(format!("{role}[{n}]"))),
+        };
+        self.with_row(row, |cx| {
+            Ok(Contribution {
+                inputs: Vec::new(),
+                in_place: cx.in_place(),
+                ins: (0..cx.n_ins()).map(|k| extent(cx, k, "ins", k)).collect::<Result<_>>()?,
+                outs: (0..cx.n_outs()).map(|k| extent(cx, cx.n_ins() + k, "outs", k)).collect::<Result<_>>()?,
+            })
+        })
     }
 
-    /// The inputs of a row.
+    /// The inputs of a row before it executes.
     pub(super) fn inputs(&mut self, row: RowId) -> Result<Vec<Vec<u8>>> {
-        self.world.run_system_cached_with(systems::inputs, row).unwrap_or_else(|e| Err(unreadable(e)))
+        let one = |cx: &mut Cx, k: usize| dense_bytes(&cx.open(&[Want::In(k)])?.ins.src(k)?);
+        self.with_row(row, |cx| (0..cx.n_ins()).map(|k| one(cx, k)).collect())
     }
 
     /// Reads an input of a row into a buffer.
     pub(super) fn input(&mut self, row: RowId, k: usize, buffer: &mut Vec<u8>) -> Result<()> {
-        self.world.run_system_cached_with(systems::input, ((row, k), buffer)).unwrap_or_else(|e| Err(unreadable(e)))
+        self.with_row(row, |cx| dense_into(&cx.open(&[Want::In(k)])?.ins.src(k)?, buffer))
     }
 
     /// Folds an input of a row into an accumulator, which the first one `seeds`.
     pub(super) fn fold(&mut self, row: RowId, k: usize, op: AluOp, seeds: bool, acc: &mut [f32]) -> Result<()> {
-        self.world
-            .run_system_cached_with(systems::fold, ((row, k, op, seeds), acc))
-            .unwrap_or_else(|e| Err(unreadable(e)))
+        self.with_row(row, |cx| {
+            let io = cx.open(&[Want::In(k)])?;
+            fold_into(op, &io.ins.src(k)?, acc, seeds, io.profile)
+        })
     }
 
-    /// Writes an output of a row.
-    pub(super) fn land(&mut self, row: RowId, k: usize, extent: Extent, bytes: &[u8]) -> Result<()> {
-        self.world
-            .run_system_cached_with(systems::land, ((row, k, extent), bytes))
-            .unwrap_or_else(|e| Err(Error::new(Code::B001, format!("an output cannot be written: {e}"))))
+    /// Writes an output of a row before the row executes.
+    pub(super) fn land(&mut self, row: RowId, k: usize, extent: &Extent, bytes: &[u8]) -> Result<()> {
+        self.with_row(row, |cx| exec::collective::land(cx, k, extent, bytes))
     }
 
     /// Lets a row through, with what it takes from its meeting.

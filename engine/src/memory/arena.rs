@@ -1,5 +1,6 @@
 //! Arena storage: reserved lazily and filled on first touch, with 0xFF unless `--fill` says otherwise.
 
+use super::common::View;
 use super::runs::each_run;
 use crate::{Code, Error, Result};
 use bevy_ecs::prelude::Component;
@@ -9,7 +10,7 @@ use memmap2::{MmapMut, MmapOptions};
 use std::sync::Arc;
 
 /// Arenas below this size are filled at once; larger ones are reserved and filled page by page.
-const LAZY_FROM: usize = 1 << 20;
+pub const LAZY_FROM: usize = 1 << 20;
 /// Unit of first touch in large arenas, and in those so large that marks of small pages would themselves take much room.
 const PAGE: usize = 1 << 12;
 const HUGE_PAGE: usize = 1 << 16;
@@ -27,6 +28,8 @@ enum Store {
     Whole(Box<[u64]>),
     /// Bytes that were given from outside, perhaps to several cores. All are present; a core copies them before it writes.
     Given(Arc<Vec<u8>>),
+    /// A view of a tensor that other cores see, too.
+    Common(View),
     /// Large arena: reserved, with a mark per page that has been filled.
     Paged { map: MmapMut, filled: Box<[u64]>, missing: usize },
 }
@@ -102,6 +105,26 @@ impl ArenaMem {
         fits && free
     }
 
+    /// Sees a common storage from now on. Returns how many bytes had been touched.
+    pub fn join(&mut self, view: View) -> u64 {
+        let touched = self.release();
+        self.store = Store::Common(view);
+        touched
+    }
+
+    /// Gives back the pages that it has of a common storage for itself. Returns how many bytes they were.
+    pub fn give_back(&mut self) -> u64 {
+        match &mut self.store {
+            Store::Common(view) => view.give_back(),
+            _ => 0,
+        }
+    }
+
+    /// What never-written memory holds, over and over.
+    pub fn fill(&self) -> [u8; 8] {
+        self.fill
+    }
+
     /// Makes given bytes the arena's own, before they are written.
     fn own(&mut self, allow: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
         let Store::Given(bytes) = &mut self.store else { return Ok(()) };
@@ -145,6 +168,7 @@ impl ArenaMem {
         match &self.store {
             Store::Untouched => 0,
             Store::Whole(_) | Store::Given(_) => self.len as u64,
+            Store::Common(view) => view.touched(),
             Store::Paged { missing, .. } => {
                 (self.len.div_ceil(self.page()) - missing).saturating_mul(self.page()).min(self.len) as u64
             }
@@ -152,8 +176,8 @@ impl ArenaMem {
     }
 
     /// Bytes of a page.
-    fn page(&self) -> usize {
-        if self.len < HUGE_FROM { PAGE } else { HUGE_PAGE }
+    pub fn page(&self) -> usize {
+        page_of(self.len)
     }
 
     /// Makes the byte range [lo, hi) present. `allow` is asked before memory is touched, with the number of bytes.
@@ -162,6 +186,9 @@ impl ArenaMem {
             return Ok(());
         }
         self.own(allow)?;
+        if let Store::Common(view) = &mut self.store {
+            return view.touch(lo, hi, allow);
+        }
         let page = self.page();
         if matches!(self.store, Store::Untouched) {
             if self.len < LAZY_FROM {
@@ -213,7 +240,9 @@ impl ArenaMem {
         if !p.is_empty() {
             self.own(allow)?;
         }
-        if self.all_present() || self.known.as_ref().is_some_and(|k| k.holds(p)) {
+        // Pages of a common storage that are present are not the core's own yet.
+        let present = || self.all_present() || self.known.as_ref().is_some_and(|k| k.holds(p));
+        if !matches!(self.store, Store::Common(_)) && present() {
             return Ok(());
         }
         let gap = self.page();
@@ -228,7 +257,7 @@ impl ArenaMem {
     }
 
     fn remember(&mut self, p: &Pattern) {
-        if !self.all_present() {
+        if !self.all_present() && !matches!(self.store, Store::Common(_)) {
             self.known.get_or_insert_with(|| Known(Box::new([const { None }; KNOWN]))).add(p);
         }
     }
@@ -239,6 +268,7 @@ impl ArenaMem {
         match &self.store {
             Store::Untouched => hi <= lo,
             Store::Whole(_) | Store::Given(_) => true,
+            Store::Common(view) => view.is_present(lo, hi),
             Store::Paged { missing: 0, .. } => true,
             Store::Paged { filled, .. } => {
                 hi <= lo || (lo / page..=(hi - 1) / page).all(|k| filled[k / 64] & (1 << (k % 64)) != 0)
@@ -276,6 +306,7 @@ impl ArenaMem {
                 Some(bytes) => (bytes.as_mut_ptr(), len),
                 None => (b.as_ptr().cast_mut(), len),
             },
+            Store::Common(view) => (view.bytes_mut().as_mut_ptr(), len),
             Store::Paged { map, .. } => (map.as_mut_ptr(), len),
         }
     }
@@ -287,6 +318,7 @@ impl ArenaMem {
             Store::Untouched => None,
             Store::Whole(b) => bytemuck::cast_slice::<u64, u8>(b).get(at..end),
             Store::Given(b) => b.get(at..end),
+            Store::Common(view) => view.bytes().get(at..end),
             Store::Paged { map, .. } => map.get(at..end),
         }
     }
@@ -297,6 +329,7 @@ impl ArenaMem {
             Store::Untouched => repeat(self.fill, at, out),
             Store::Given(b) => out.copy_from_slice(&b[at..at + out.len()]),
             Store::Whole(b) => out.copy_from_slice(&bytemuck::cast_slice::<u64, u8>(b)[at..at + out.len()]),
+            Store::Common(view) => view.read(at, out),
             Store::Paged { map, filled, .. } => {
                 let (mut done, size) = (0, self.page());
                 while done < out.len() {
@@ -321,14 +354,20 @@ impl ArenaMem {
             Store::Untouched => {}
             Store::Given(b) => Arc::make_mut(b)[at..at + data.len()].copy_from_slice(data),
             Store::Whole(b) => bytemuck::cast_slice_mut::<u64, u8>(b)[at..at + data.len()].copy_from_slice(data),
+            Store::Common(view) => view.bytes_mut()[at..at + data.len()].copy_from_slice(data),
             Store::Paged { map, .. } => map[at..at + data.len()].copy_from_slice(data),
         }
         Ok(())
     }
 }
 
+/// Bytes of a page of an arena of this length.
+pub(super) fn page_of(len: usize) -> usize {
+    if len < HUGE_FROM { PAGE } else { HUGE_PAGE }
+}
+
 /// Fills arena bytes from byte `at` on with a pattern that starts at byte 0.
-fn repeat(fill: [u8; 8], at: usize, out: &mut [u8]) {
+pub(super) fn repeat(fill: [u8; 8], at: usize, out: &mut [u8]) {
     if fill == [fill[0]; 8] {
         return out.fill(fill[0]);
     }

@@ -2,6 +2,7 @@
 
 pub mod accumulate;
 pub mod arena;
+pub mod common;
 pub mod fill;
 pub mod layout;
 pub mod marks;
@@ -12,6 +13,7 @@ pub mod shadow;
 pub mod tensor_map;
 
 pub use arena::{ArenaMem, UNWRITTEN};
+pub use common::Common;
 pub use fill::Fill;
 pub use layout::{LocationInfo, PlaceRules, resolve, resolve_open};
 pub use marks::{Marks, WrittenMarks};

@@ -3,8 +3,9 @@
 use super::{Builder, MemMode, RunSummary, TensorInfo};
 use crate::check::{Check, Hooks, verdict};
 use crate::control::state::{leftovers, start};
+use crate::exec::Cx;
 use crate::ir::{Block, MemoryType, Module, Storage};
-use crate::systems::{self, Calls};
+use crate::systems::{self, Calls, MachineParam};
 use crate::target::Target;
 use crate::world::compile::Compiler;
 use crate::world::placement::Layout;
@@ -12,6 +13,7 @@ use crate::world::spawn::{spawn_core, spawn_new, take_down};
 use crate::world::*;
 use crate::{Code, Error, Place, Result};
 use bevy_ecs::prelude::{IntoSystem, Schedule, World};
+use bevy_ecs::system::SystemState;
 use hashbrown::HashMap;
 
 /// How far a core got.
@@ -47,6 +49,8 @@ pub struct Core {
     pass: Schedule,
     /// Compiles pieces of BIR that are appended.
     compiler: Option<Compiler>,
+    /// The machine as it is lent between ticks, from the first time on.
+    lent: Option<SystemState<MachineParam<'static, 'static>>>,
     physical: bool,
     /// Remarks on the program itself, from when it was loaded.
     pub(super) at_load: Vec<Diagnostic>,
@@ -130,6 +134,7 @@ impl Core {
             world,
             pass,
             compiler: None,
+            lent: None,
             physical: false,
             at_load: Vec::new(),
             tensors: Vec::new(),
@@ -269,6 +274,20 @@ impl Core {
         let program = self.world.resource::<Program>();
         let block = program.blocks.get(pc.block.at()).filter(|b| !b.name.is_empty());
         Err(Error::from(reached).at(|p| p.block = block.map(|b| b.name.to_string())))
+    }
+
+    /// Looks at a row as if it were executed, between ticks.
+    pub(crate) fn with_row<R>(&mut self, row: RowId, f: impl FnOnce(&mut Cx) -> Result<R>) -> Result<R> {
+        let lent = self.lent.get_or_insert_with(|| SystemState::new(&mut self.world));
+        let unable =
+            |what: &dyn std::fmt::Display| Error::new(Code::B001, format!("the machine cannot be lent: {what}"));
+        let mut machine = lent.get_mut(&mut self.world).map_err(|e| unable(&e))?;
+        let answer = machine.with(|m| {
+            let (program, stop) = (m.program, m.settings.stop.clone());
+            let answer = birsim_kernels::halt::scope(stop, || Cx::new(m, row).and_then(|mut cx| f(&mut cx)));
+            answer.map_err(|e| program.locate(e, row))
+        });
+        answer.unwrap_or_else(|| Err(unable(&"it has no engines")))
     }
 
     /// Runs a system between ticks.

@@ -1,6 +1,7 @@
 //! One simulated core: how it is built, stepped, watched, and its tensors from outside.
 
 mod builder;
+mod common;
 mod core;
 mod refusals;
 mod reset;

@@ -67,7 +67,7 @@ impl Core {
         place.map(|p| p.0.clone()).ok_or_else(Self::broken)
     }
 
-    fn arena_entity(&self, place: &LocationInfo) -> Result<bevy_ecs::entity::Entity> {
+    pub(super) fn arena_entity(&self, place: &LocationInfo) -> Result<bevy_ecs::entity::Entity> {
         self.world.resource::<Entities>().arenas.get(place.arena.at()).copied().ok_or_else(Self::broken)
     }
 
@@ -75,14 +75,21 @@ impl Core {
         self.world.get::<ArenaMem>(self.arena_entity(place)?).ok_or_else(Self::broken)
     }
 
-    /// Writes the first bytes of a location.
-    pub(crate) fn write(&mut self, location: usize, bytes: &[u8]) -> Result<()> {
+    /// Refuses data that are larger than a location.
+    pub(crate) fn check_size(&self, location: usize, bytes: usize) -> Result<()> {
         let (place, name) = (self.place(location)?, self.name_of(location));
-        if bytes.len() as u64 > place.bytes() {
+        if bytes as u64 > place.bytes() {
             return Err(Error::new(Code::F004, format!("the data of {name} is larger than its memory"))
-                .received(format!("{} bytes for {}", bytes.len(), place.bytes()))
+                .received(format!("{bytes} bytes for {}", place.bytes()))
                 .at(|p| p.tensor = Some(name.to_string())));
         }
+        Ok(())
+    }
+
+    /// Writes the first bytes of a location.
+    pub(crate) fn write(&mut self, location: usize, bytes: &[u8]) -> Result<()> {
+        self.check_size(location, bytes.len())?;
+        let place = self.place(location)?;
         let entity = self.arena_entity(&place)?;
         let limits = self.world.resource::<Settings>().limits.clone();
         let mut mem = self.world.get_mut::<ArenaMem>(entity).ok_or_else(Self::broken)?;
@@ -198,12 +205,7 @@ impl Core {
         });
         self.world.resource_mut::<Stats>().touched += fresh;
         written?;
-        if let Some(mut shadow) = self.world.get_mut::<InitShadow>(entity)
-            && let Some(shadow) = &mut shadow.0
-        {
-            each_piece(&place, offset, bytes.len(), |at, range| shadow.set_run(at, at + range.len(), true));
-        }
-        Ok(())
+        self.note_initialised(location, offset, offset + bytes.len())
     }
 
     /// The first `n` bytes of a location; never-written ones hold the fill.
@@ -299,7 +301,12 @@ impl Core {
 }
 
 /// Calls `f(arena byte, range of the piece)` for the gap-free pieces of a location's bytes.
-fn each_piece(place: &LocationInfo, offset: usize, n: usize, mut f: impl FnMut(usize, std::ops::Range<usize>)) {
+pub(super) fn each_piece(
+    place: &LocationInfo,
+    offset: usize,
+    n: usize,
+    mut f: impl FnMut(usize, std::ops::Range<usize>),
+) {
     let mut done = 0;
     while done < n {
         let byte = (offset + done) as u64;

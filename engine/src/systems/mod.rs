@@ -22,7 +22,7 @@ use bevy_ecs::schedule::SingleThreadedExecutor;
 
 pub use dispatch::{Call, Calls};
 pub(crate) use machine::MachineParam;
-pub(crate) use meetings::{Standing, contribution, fold, input, inputs, land, meeting, standing};
+pub(crate) use meetings::{Standing, standing};
 pub(crate) use select::WINDOW;
 
 /// The stages; systems that a kind of run adds are ordered after them.

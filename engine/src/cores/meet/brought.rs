@@ -137,7 +137,7 @@ impl Floor {
                 self.lend(cores, *from, extent.bytes().saturating_sub(buffer.len() as u64))?;
                 let read = cores[from.0 as usize].input(from.1, k, &mut buffer);
                 read.map_err(|e| placed(&cores[from.0 as usize], e))?;
-                let landed = cores[to.0 as usize].land(to.1, k, *extent, &buffer);
+                let landed = cores[to.0 as usize].land(to.1, k, extent, &buffer);
                 landed.map_err(|e| placed(&cores[to.0 as usize], e))?;
             }
         }
