@@ -8,7 +8,11 @@ use birsim_engine::{Check, Code, Cores, Simulator};
 use birsim_kernels::alu::AluOp;
 
 fn shared(name: &str) -> Storage {
-    let mut s = tensor(name, MemoryType::Dram, TensorKind::Internal, 1, 8);
+    shared_of(name, 8)
+}
+
+fn shared_of(name: &str, elements: u64) -> Storage {
+    let mut s = tensor(name, MemoryType::Dram, TensorKind::Internal, 1, elements);
     if let Storage::Set(set) = &mut s {
         set.addr_space = AddressSpace::Shared;
     }
@@ -23,6 +27,11 @@ fn barrier(name: &str, id: i64) -> Instruction {
 
 /// Core k writes its cell, waits, reads the other core's cell, waits, and leaves the sum in its own cell again.
 fn two(ids: [[i64; 2]; 2]) -> Vec<Module> {
+    two_beside(ids, 8)
+}
+
+/// The same with so many cells.
+fn two_beside(ids: [[i64; 2]; 2], cells: u64) -> Vec<Module> {
     (0..2i64)
         .map(|k| {
             let mine = step(format!("write{k}"), Engine::Dve, cell("local", k), cell("both", k), 2.0);
@@ -31,7 +40,7 @@ fn two(ids: [[i64; 2]; 2]) -> Vec<Module> {
             let local = tensor("local", MemoryType::Sb, TensorKind::Internal, 1, 8);
             let body =
                 vec![mine, barrier("first", ids[k as usize][0]), read, barrier("second", ids[k as usize][1]), back];
-            module(vec![local, shared("both")], body)
+            module(vec![local, shared_of("both", cells)], body)
         })
         .collect()
 }
@@ -56,6 +65,42 @@ fn two_barriers_order_two_cores_the_same_way_every_time() {
     for round in 0..100 {
         assert_eq!(run(&two([[1, 2], [1, 2]]), 1 + round % 2).unwrap(), want, "round {round}");
     }
+}
+
+#[test]
+fn a_large_shared_tensor_has_one_storage() {
+    // 64 MiB, of which the cores use the first page.
+    let modules = two_beside([[1, 2], [1, 2]], 16 << 20);
+    for check in [None, Some(Check::Uninit)] {
+        let mut cores = Cores::load(&Simulator::builder().threads(2).checks(check), &modules).unwrap();
+        let local: Vec<u8> = [3.0f32, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        cores.bind("local", &local).unwrap();
+        let summaries = cores.run().unwrap();
+        let all = floats(&cores.output("both").unwrap());
+        assert_eq!((&all[..4], all.len()), ([7.0, 11.0, 121.0, 81.0].as_slice(), 16 << 20));
+        assert_eq!(all[4].to_bits(), u32::MAX, "never written");
+        let touched: u64 = summaries.iter().map(|s| s.stats.touched).sum();
+        assert_eq!(touched, 3 * 4096 + 2 * 32, "a page for both, and what each has for itself");
+    }
+    // Without the other core's write before the barrier the read is one of memory that nothing wrote.
+    let mut modules = modules;
+    modules[0].functions[0].blocks[0].instructions.remove(0);
+    let mut cores = Cores::load(&Simulator::builder().checks([Check::Uninit]), &modules).unwrap();
+    cores.bind("local", &[0; 32]).unwrap();
+    assert_eq!(cores.run().unwrap_err().code(), Code::S017);
+}
+
+#[test]
+fn a_large_shared_tensor_that_was_bound_keeps_what_nobody_writes() {
+    let modules = two_beside([[1, 2], [1, 2]], 1 << 20);
+    let mut cores = Cores::load(&Simulator::builder().threads(2), &modules).unwrap();
+    let bound: Vec<u8> = (0..1 << 20).flat_map(|k| (k as f32).to_le_bytes()).collect();
+    cores.bind("both", &bound).unwrap();
+    cores.bind("local", &[0; 32]).unwrap();
+    cores.run().unwrap();
+    let all = floats(&cores.output("both").unwrap());
+    assert_eq!(all[..4], [1.0, 1.0, 21.0, 21.0]);
+    assert!(all[4..].iter().zip(4..).all(|(v, k)| *v == k as f32));
 }
 
 #[test]

@@ -36,9 +36,7 @@ impl Shared {
             cores[race.cores[1]].remark(d);
         }
         if self.common.is_some() {
-            // Also pages that were made ready to be written, and then were not.
-            self.take_over(cores, &written)?;
-            return self.copies.iter().try_for_each(|(core, at)| cores[*core].give_back(*at));
+            return self.take_over(cores, &written);
         }
         match written.is_empty() {
             true => Ok(()),
@@ -76,6 +74,10 @@ impl Shared {
         let (Some(common), Some((first, _))) = (&mut self.common, self.copies.first()) else { return Ok(()) };
         let fresh = put(cores, written, common)?;
         cores[*first].account(fresh)?;
+        for (core, at) in &self.copies {
+            let others = written.iter().filter(|w| w.core != *core || written.len() > 1);
+            cores[*core].settle(*at, common, others.flat_map(|w| w.runs.iter().copied()))?;
+        }
         self.initialised(cores, written)
     }
 
@@ -123,7 +125,7 @@ impl Shared {
         })?;
         cores[first].account(fresh)?;
         for (core, at) in &self.copies {
-            cores[*core].give_back(*at)?;
+            cores[*core].settle(*at, common, std::iter::once((0, bytes.len())))?;
             cores[*core].note_initialised(*at, 0, bytes.len())?;
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Arena storage: reserved lazily and filled on first touch, with 0xFF unless `--fill` says otherwise.
 
-use super::common::View;
+use super::common::{Common, View};
 use super::runs::each_run;
 use crate::{Code, Error, Result};
 use bevy_ecs::prelude::Component;
@@ -112,10 +112,10 @@ impl ArenaMem {
         touched
     }
 
-    /// Gives back the pages that it has of a common storage for itself. Returns how many bytes they were.
-    pub fn give_back(&mut self) -> u64 {
+    /// Sees what a common storage holds now. Returns how many bytes of pages of its own it has given back.
+    pub fn settle(&mut self, common: &Common, runs: impl Iterator<Item = (usize, usize)>) -> u64 {
         match &mut self.store {
-            Store::Common(view) => view.give_back(),
+            Store::Common(view) => view.settle(common, runs),
             _ => 0,
         }
     }

@@ -3,7 +3,8 @@
 //! [`Common`] is the tensor as all of its cores see it between rounds: a file in memory. Every core maps it privately
 //! ([`View`]), so the host gives the core a page of its own as soon as it writes to one, and the others do not see that. Between
 //! rounds what the cores wrote goes into the file, and they give their own pages back: then they see the file again. So a
-//! core keeps only what it wrote in the round, and a tensor costs what was touched of it, whatever the number of cores.
+//! core keeps only what it wrote in the round, and a tensor costs what was touched of it, whatever the number of cores. A few
+//! pages stay with the core and are kept up to date, because to give them back and get them again costs tens of microseconds.
 //!
 //! Reading changes nothing here: views of missing pages are made from the fill. Writing asks for its pages first, so [`View`]
 //! knows which pages are its own.
@@ -16,6 +17,9 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A core with no more pages of its own keeps them.
+const KEPT: usize = 64;
 
 /// A bit per page, the same for all cores; set between rounds only.
 type Filled = Arc<[AtomicU64]>;
@@ -92,7 +96,7 @@ impl Common {
         // SAFETY: the file changes only through `self.map`, between rounds. References into this mapping live while an
         // instruction runs, thus inside a round, or while `&ArenaMem` is held, and whoever writes to the storage has all cores
         // of the run for itself.
-        let map = unsafe { MmapOptions::new().len(len).map_copy(&self.file) }.map_err(failed)?;
+        let map = unsafe { MmapOptions::new().len(len).no_reserve_swap().map_copy(&self.file) }.map_err(failed)?;
         let own = vec![0; self.pages.words()].into_boxed_slice();
         Ok(View { map, filled: Arc::clone(&self.filled), own, list: Vec::new(), fill: self.fill, pages: self.pages })
     }
@@ -149,8 +153,27 @@ impl View {
         Ok(())
     }
 
-    /// Drops the core's own pages, whose contents the storage has taken over. Returns how many bytes they were.
-    pub fn give_back(&mut self) -> u64 {
+    /// Lets the core see what the storage holds after it has taken over what all cores wrote, in the runs that are given by
+    /// their first bytes and ends. Returns how many bytes of its own pages it has given back.
+    pub fn settle(&mut self, common: &Common, runs: impl Iterator<Item = (usize, usize)>) -> u64 {
+        if self.list.len() > KEPT {
+            return self.give_back();
+        }
+        if self.list.is_empty() {
+            return 0;
+        }
+        for (lo, hi) in runs {
+            for page in self.pages.of(lo, hi).filter(|p| self.own[p / 64] & (1 << (p % 64)) != 0) {
+                let (from, to) = self.pages.bounds(page);
+                let (from, to) = (from.max(lo), to.min(hi));
+                self.map[from..to].copy_from_slice(&common.map[from..to]);
+            }
+        }
+        0
+    }
+
+    /// Drops the core's own pages. Returns how many bytes they were.
+    fn give_back(&mut self) -> u64 {
         let mut freed = 0;
         self.list.sort_unstable();
         for group in self.list.chunk_by(|a, b| a + 1 == *b) {
@@ -206,3 +229,82 @@ fn forget(map: &MmapMut, from: usize, to: usize) {
 
 #[cfg(not(unix))]
 fn forget(_: &MmapMut, _: usize, _: usize) {}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    const FREE: fn(u64) -> Result<()> = |_| Ok(());
+
+    /// As a core writes during a round.
+    fn write(view: &mut View, at: usize, bytes: &[u8]) -> u64 {
+        let mut asked = 0;
+        view.touch(at, at + bytes.len(), &mut |n| {
+            asked += n;
+            Ok(())
+        })
+        .unwrap();
+        view.bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
+        asked
+    }
+
+    fn read(view: &View, at: usize, n: usize) -> Vec<u8> {
+        let mut out = vec![0; n];
+        view.read(at, &mut out);
+        out
+    }
+
+    #[test]
+    fn writes_are_seen_when_the_storage_has_taken_them_over() {
+        let mut common = Common::new(3 << 20, [0xA5; 8]).unwrap().unwrap();
+        let (mut a, mut b) = (common.view().unwrap(), common.view().unwrap());
+        assert_eq!(write(&mut a, 4090, b"across pages"), 2 * 4096);
+        assert_eq!(write(&mut a, 4100, b"again"), 0);
+        assert_eq!(write(&mut b, 5000, b"b"), 4096);
+        assert_eq!(read(&b, 4090, 12), [0xA5; 12]);
+        assert!(!b.is_present(4090, 4091) && b.is_present(5000, 5100));
+        let mut fresh = 0;
+        common
+            .write(4090, &read(&a, 4090, 15), &mut |n| {
+                fresh += n;
+                Ok(())
+            })
+            .unwrap();
+        common.write(5000, b"b", &mut FREE.clone()).unwrap();
+        let settled = |view: &mut View| view.settle(&common, [(4090, 4105), (5000, 5001)].into_iter());
+        // The few pages that each has stay with it.
+        assert_eq!((fresh, settled(&mut a), settled(&mut b)), (2 * 4096, 0, 0));
+        for view in [&a, &b] {
+            assert_eq!(read(view, 4089, 17), b"\xA5across pagagain\xA5");
+            assert_eq!(read(view, 4999, 3), b"\xA5b\xA5");
+            assert!(view.is_present(0, 8192) && !view.is_present(0, 8193));
+        }
+        assert_eq!((a.touched(), b.touched()), (2 * 4096, 4096));
+        let late = common.view().unwrap();
+        assert_eq!(read(&late, 4089, 17), read(&a, 4089, 17));
+    }
+
+    #[test]
+    fn many_pages_are_given_back() {
+        let mut common = Common::new(3 << 20, [0xFF; 8]).unwrap().unwrap();
+        let (mut a, b) = (common.view().unwrap(), common.view().unwrap());
+        let all = vec![7; 65 * 4096];
+        write(&mut a, 100, &all);
+        common.write(100, &all, &mut FREE.clone()).unwrap();
+        assert_eq!(a.settle(&common, std::iter::empty()), 66 * 4096);
+        assert_eq!((a.touched(), read(&a, 99, 2), read(&b, 99, 2)), (0, vec![0xFF, 7], vec![0xFF, 7]));
+        // What is there becomes the core's own when it writes, and only there.
+        assert_eq!(write(&mut a, 100, b"A"), 4096);
+        assert_eq!((read(&a, 100, 2), read(&b, 100, 2)), (b"A\x07".to_vec(), b"\x07\x07".to_vec()));
+    }
+
+    #[test]
+    fn a_limit_is_asked_before_pages_become_own() {
+        let common = Common::new(1 << 40, [0xFF; 8]).unwrap().unwrap();
+        let mut view = common.view().unwrap();
+        let refuse = &mut |_| Err(Error::new(Code::S009, "no"));
+        assert!(view.touch(1 << 39, (1 << 39) + 1, refuse).is_err());
+        assert_eq!(view.touched(), 0);
+        assert_eq!(write(&mut view, (1 << 40) - 1, b"x"), 1 << 16);
+    }
+}

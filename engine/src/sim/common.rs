@@ -46,9 +46,14 @@ impl Core {
         Ok(())
     }
 
-    /// Gives back the pages of a location that are the core's own.
-    pub(crate) fn give_back(&mut self, location: usize) -> Result<()> {
-        let freed = self.memory_of(location)?.give_back();
+    /// Sees what a storage holds after others wrote these runs of it.
+    pub(crate) fn settle(
+        &mut self,
+        location: usize,
+        common: &Common,
+        runs: impl Iterator<Item = (usize, usize)>,
+    ) -> Result<()> {
+        let freed = self.memory_of(location)?.settle(common, runs);
         self.forget(freed);
         Ok(())
     }
