@@ -14,6 +14,9 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+/// Elements of a shared tensor of 1 MiB.
+const LARGE: u64 = 1 << 18;
+
 /// What a run leaves.
 struct Outcome {
     own: Vec<Vec<u8>>,
@@ -49,7 +52,7 @@ fn run(modules: &[Module], how: How, checks: &[Check]) -> Result<Outcome, Error>
         own: (0..modules.len())
             .map(|core| cores.cores()[core].output("own").map(Cow::into_owned))
             .collect::<Result<_, _>>()?,
-        both: cores.output("both")?,
+        both: cores.output("both")?[..4 * CELLS].to_vec(),
         collectives: format!("{:?}", cores.collectives()),
         report: format!("{summaries:?}"),
         trace: std::mem::take(&mut *rows.lock().unwrap()),
@@ -74,7 +77,8 @@ fn generated_programs_give_what_a_sequential_interpreter_gives() {
         list.iter().for_each(|e| seen[kind(e)] += 1);
         let (own, both) = interpret(&list, cores);
         let (own, both) = (own.iter().map(|v| bytes(v)).collect::<Vec<_>>(), bytes(&both));
-        let modules = modules(&list, cores);
+        // A large shared tensor has one storage, a small one a copy per core.
+        let modules = modules(&list, cores, if seed % 2 == 0 { CELLS as u64 } else { LARGE });
         let mut collectives = None;
         for order in [IssueOrder::Window, IssueOrder::Reference, IssueOrder::Seeded(seed)] {
             for traced in [false, true] {
@@ -131,12 +135,12 @@ fn dropping_a_barrier_makes_the_race_checker_speak() {
                 Event::Barrier,
                 Event::Store { core: last, from: 2, shared: 3 },
             ];
-            let whole = run(&modules(&list, cores), how, &[Check::Race]);
+            let whole = run(&modules(&list, cores, CELLS as u64), how, &[Check::Race]);
             assert!(whole.is_ok(), "{}", whole.err().unwrap());
             for dropped in [1, 3] {
                 let mut less = list.to_vec();
                 less.remove(dropped);
-                let e = run(&modules(&less, cores), how, &[Check::Race]).err().unwrap();
+                let e = run(&modules(&less, cores, LARGE), how, &[Check::Race]).err().unwrap();
                 assert_eq!(e.code(), Code::S017, "{e}");
                 for core in [last, reader] {
                     assert!(e.what().contains(&format!("core {core}")), "{e}");

@@ -8,8 +8,8 @@ use birsim_engine::ir::{
 };
 use std::collections::BTreeMap;
 
-fn shared() -> Storage {
-    let mut s = tensor("both", MemoryType::Dram, TensorKind::Internal, 1, CELLS as u64);
+fn shared(elements: u64) -> Storage {
+    let mut s = tensor("both", MemoryType::Dram, TensorKind::Internal, 1, elements);
     if let Storage::Set(set) = &mut s {
         set.addr_space = AddressSpace::Shared;
     }
@@ -31,8 +31,9 @@ fn ranks(list: &[usize]) -> Vec<i64> {
     list.iter().map(|r| *r as i64).collect()
 }
 
-/// The module of every core. Everything runs on one engine, in the order of the events.
-pub fn modules(events: &[Event], cores: usize) -> Vec<Module> {
+/// The module of every core. Everything runs on one engine, in the order of the events. The shared tensor has `shared_len`
+/// elements, of which the events use the first.
+pub fn modules(events: &[Event], cores: usize, shared_len: u64) -> Vec<Module> {
     let mut lists: Vec<Vec<Instruction>> = vec![Vec::new(); cores];
     let mut signals: BTreeMap<(usize, usize), u32> = BTreeMap::new();
     for (n, e) in events.iter().enumerate() {
@@ -112,6 +113,6 @@ pub fn modules(events: &[Event], cores: usize) -> Vec<Module> {
             }
         }
     }
-    let storage = || vec![tensor("own", MemoryType::Sb, TensorKind::Internal, 1, CELLS as u64), shared()];
+    let storage = || vec![tensor("own", MemoryType::Sb, TensorKind::Internal, 1, CELLS as u64), shared(shared_len)];
     lists.into_iter().map(|list| module(storage(), list)).collect()
 }
