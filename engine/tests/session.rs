@@ -211,7 +211,7 @@ fn an_error_names_the_source_line_and_the_session_stays_readable() {
 
 #[test]
 fn a_block_that_is_refused_leaves_nothing_behind() {
-    let mut s = session();
+    let mut s = Session::with(Builder::default().checks([Check::Uninit]), Target::Trn2, 1).unwrap();
     let x = s.location(0, &sbuf("x", 4)).unwrap();
     let sources = s.sources().clone();
     let mut b = Block::new();
@@ -234,6 +234,18 @@ fn a_block_that_is_refused_leaves_nothing_behind() {
     assert_eq!(s.append(3, &Block::new()).unwrap_err().code(), Code::S008);
     assert_eq!(s.run(0).unwrap(), Progress::Done);
     assert_eq!(s.report().cores[0].stats.instructions, 0);
+    // The next block runs, and what its instruction reads is told of its own operand.
+    let mut b = Block::new();
+    let at = sources.add("k.py", 9);
+    step(&mut b, (x, x), (AluOp::Add, 1.0), at);
+    s.append(0, &b).unwrap();
+    assert_eq!(s.run(0).unwrap(), Progress::Done);
+    let core = s.report().cores.remove(0);
+    assert_eq!(core.stats.instructions, 1);
+    let found: Vec<_> = core.diagnostics.iter().map(|d| (d.code, d.message.as_str())).collect();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].0, Remark::Uninit);
+    assert!(found[0].1.starts_with("TensorScalar at k.py:9 reads memory of x"), "{found:?}");
 }
 
 #[test]

@@ -116,6 +116,7 @@ fn every_status_is_told() {
     assert_eq!(code("memory"), (3, json!("BIR-S009")));
     assert_eq!(code("crash"), (137, Value::Null));
     assert_eq!(all["crash"]["error"]["message"], "the worker died of signal 9");
+    assert_eq!(s.list("tmp"), [""; 0], "workers that were killed leave no temporary files");
     let output = &all["mismatch"]["outputs"][0];
     assert_eq!((&output["name"], &output["dtype"], &output["shape"]), (&json!("o"), &json!("float32"), &json!([2, 2])));
     assert_eq!(output["file"], "mismatch/o-birsim.npy");
@@ -140,10 +141,12 @@ fn every_status_is_told() {
 
 /// Runs the command with faults in the worker at these items.
 fn with_panics(s: &Sandbox, ids: &str, args: &[&str]) -> Ran {
+    std::fs::create_dir_all(s.path("tmp")).unwrap();
     let out = Command::new(env!("CARGO_BIN_EXE_birsim"))
         .args(args)
         .current_dir(s.0.path())
         .env("BIRSIM_TEST_PANIC", ids)
+        .env("TMPDIR", s.path("tmp"))
         .output()
         .unwrap();
     let text = |b: Vec<u8>| String::from_utf8(b).unwrap();

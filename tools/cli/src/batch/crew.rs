@@ -11,6 +11,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use tempfile::TempDir;
 
 /// What a worker's thread reports.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Worker {
     child: Arc<Mutex<Child>>,
     input: Arc<Mutex<ChildStdin>>,
     thread: JoinHandle<()>,
+    /// Where it keeps temporary files. A worker that is killed cannot remove them itself.
+    _temporary: TempDir,
 }
 
 impl Worker {
@@ -39,7 +42,9 @@ impl Worker {
         wrap: impl Fn(usize, Answer) -> T + Send + 'static,
     ) -> Result<Worker> {
         let failed = |e: std::io::Error| Error::new(Code::F007, format!("cannot start a worker: {e}"));
+        let temporary = tempfile::Builder::new().prefix("birsim-worker-").tempdir().map_err(failed)?;
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+        command.env("TMPDIR", temporary.path());
         command.arg(super::WORKER).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         {
@@ -67,7 +72,7 @@ impl Worker {
             }
             answers.send(wrap(number, gone(&process, &tail)));
         });
-        Ok(Worker { number, child, input: Arc::new(Mutex::new(input)), thread })
+        Ok(Worker { number, child, input: Arc::new(Mutex::new(input)), thread, _temporary: temporary })
     }
 
     /// Hands it an item; it must not have one already.

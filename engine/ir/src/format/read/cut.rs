@@ -7,7 +7,7 @@
 
 use super::context::Context;
 use super::instruction::InstructionSeed;
-use super::scalar::{List, records};
+use super::list::{List, records};
 use crate::{Instruction, Module};
 use memchr::{memchr_iter, memchr2, memchr3, memmem};
 use serde::de::{self, DeserializeSeed, Deserializer, SeqAccess, Unexpected, Visitor};

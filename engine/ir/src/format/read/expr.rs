@@ -1,7 +1,8 @@
 //! Affine expressions of both versions, and predicates (`bir-json.md` 7).
 
 use super::context::Context;
-use super::scalar::{Int, Text, list, value};
+use super::list::list;
+use super::scalar::{Int, Text, value};
 use super::unique::Once;
 use crate::{Expr, Predicate, PredicateOp};
 use birsim_kernels::{Code, Named};

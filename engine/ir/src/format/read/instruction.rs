@@ -3,10 +3,11 @@
 use super::context::Context;
 use super::expr::{ExprSeed, PredicateSeed};
 use super::field;
+use super::list::{few, few_values, records};
 use super::module::BlockSeed;
 use super::operand::OperandSeed;
 use super::raw::{Raw, RawSeed};
-use super::scalar::{Int, Key, Name, Text, U32, few, few_values, keep, record, records, value};
+use super::scalar::{Int, Key, Name, Text, U32, keep, record, value};
 use super::sync::{Sync, Update, Wait};
 use crate::nearest::nearest;
 use crate::{

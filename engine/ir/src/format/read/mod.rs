@@ -5,6 +5,7 @@ mod cut;
 mod expr;
 mod field;
 mod instruction;
+mod list;
 mod locate;
 mod module;
 mod operand;

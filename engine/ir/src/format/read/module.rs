@@ -3,7 +3,8 @@
 use super::context::Context;
 use super::cut::Instructions;
 use super::instruction::incoming;
-use super::scalar::{Name, Text, U32, keep, list, record, records, value};
+use super::list::{list, records};
+use super::scalar::{Name, Text, U32, keep, record, value};
 use super::storage::Allocation;
 use super::unique::{JsonSeed, Once};
 use crate::{Block, BlockArgument, Extra, Function, Module, Operand, Queue, QueueType};

@@ -2,7 +2,8 @@
 
 use super::context::Context;
 use super::expr::{ExprSeed, ScaledSeed};
-use super::scalar::{Flag, Imm, Int, Name, Pair, Passing, Pattern, Shared, Text, Uint, keep, list, record, value};
+use super::list::list;
+use super::scalar::{Flag, Imm, Int, Name, Pair, Passing, Pattern, Shared, Text, Uint, keep, record, value};
 use super::unique::Once;
 use crate::{DynamicAp, Expr, Extra, ImmValue, Operand, Pairs, PhysicalAp, RegisterAp, SymbolicAp};
 use birsim_kernels::{Code, Dtype};

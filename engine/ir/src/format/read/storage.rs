@@ -1,7 +1,8 @@
 //! Storage records (`bir-json.md` 4).
 
 use super::context::Context;
-use super::scalar::{Flag, Int, Key, List, Name, Text, U32, Uint, keep, list, record, records, value};
+use super::list::{List, list, records};
+use super::scalar::{Flag, Int, Key, Name, Text, U32, Uint, keep, record, value};
 use crate::{Engine, Extra, Location, LocationSet, MemoryType, RegisterDecl, Storage, TensorKind};
 use birsim_kernels::{Code, Dtype};
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};

@@ -1,7 +1,8 @@
 //! Synchronisation records (`bir-json.md` 8).
 
 use super::context::Context;
-use super::scalar::{Name, Shared, U32, few, keep, record, value};
+use super::list::few;
+use super::scalar::{Name, Shared, U32, keep, record, value};
 use crate::{Extra, SyncInfo, SyncKind, UpdateMode, UpdateRef, WaitMode, WaitRef};
 
 record! {
