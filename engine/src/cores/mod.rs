@@ -129,9 +129,10 @@ impl Cores {
         })
     }
 
-    /// Bytes of the memories of all cores, touched or not.
+    /// Bytes of the memories of all cores and of what they share, touched or not.
     pub fn declared(&mut self) -> u64 {
-        self.cores.iter_mut().map(Core::declared).fold(0, u64::saturating_add)
+        let shared = self.shared.iter().map(|s| s.mapped(&self.cores)).fold(0, u64::saturating_add);
+        self.cores.iter_mut().map(Core::declared).fold(shared, u64::saturating_add)
     }
 
     /// Makes the machine ready to run its program again, with the limits of this builder; everything else must be as when it

@@ -76,6 +76,13 @@ impl SharedMemory {
         self.of_copy.get(&copy).copied()
     }
 
+    /// Bytes that the storages of its tensors map at most, beside the memories of the cores: of each the file, and a view
+    /// that is about to take the place of a core's memory.
+    pub(super) fn mapped(&self, cores: &[Core]) -> u64 {
+        let heads = self.tensors.iter().filter_map(|t| t.copies.first());
+        heads.map(|(core, at)| cores[*core].tensors()[*at].bytes.saturating_mul(2)).fold(0, u64::saturating_add)
+    }
+
     /// Name of a tensor.
     pub(super) fn name_of(&self, tensor: usize) -> &str {
         &self.tensors[tensor].name

@@ -154,6 +154,32 @@ fn with_panics(s: &Sandbox, ids: &str, args: &[&str]) -> Ran {
 }
 
 #[test]
+fn a_large_shared_tensor_fits_into_the_address_space_of_a_worker() {
+    let s = batch();
+    let both = dram("both", "Internal", "float32", [1, 1 << 28], 4, "").replace("Local", "Shared");
+    let x = dram("x", "ExternalInput", "float32", [2, 2], 4, "");
+    for core in 0..2 {
+        // Each core writes four elements of its own.
+        let write = copy("I-0", "x", "both", "float32");
+        let (before, after) = write.rsplit_once("\"offset\": 0").unwrap();
+        let write = format!("{before}\"offset\": {}{after}", 4 * core);
+        let text = module(&[x.clone(), both.clone()], &[write]);
+        s.write(&format!("{core}.json"), text.replace("_id\": 0}", &format!("_id\": {core}}}")));
+    }
+    // 1 GiB on each core and once more for both, of which one page is touched.
+    manifest(&s, &[json!({"program": ["0.json", "1.json"], "lnc": 2, "inputs": {"x": "x.npy"}, "max_memory": "1M"})]);
+    let ran = s.birsim(&["batch", "m.jsonl"]);
+    assert_eq!(
+        ran.code,
+        0,
+        "{}{}{}",
+        ran.stdout,
+        ran.stderr,
+        std::fs::read_to_string(s.path("birsim-out/results.jsonl")).unwrap()
+    );
+}
+
+#[test]
 fn unexpected_results_decide_the_exit_code_and_junit() {
     let s = batch();
     manifest(
