@@ -116,20 +116,13 @@ impl Core {
             external: options.external.clone(),
             fill: options.fill,
         };
-        let random = first_random(options.schedule);
         world.insert_resource(settings);
         world.insert_resource(program);
         world.insert_resource(Bindings::default());
-        world.insert_resource(Due::default());
-        world.insert_resource(Stats::default());
         world.insert_resource(Findings::default());
-        world.insert_resource(Mail::default());
-        world.insert_resource(HostRng::default());
-        world.insert_resource(Prints::default());
-        world.insert_resource(IssueList { random, ..IssueList::default() });
         world.insert_resource(Calls::default());
         world.insert_resource(Post::default());
-        world.insert_resource(ProgramCounter::default());
+        begin(&mut world, options.schedule);
         Core {
             world,
             pass,
@@ -337,12 +330,19 @@ impl Core {
     }
 }
 
-/// State of the random numbers of a schedule at its start.
-pub(super) fn first_random(schedule: IssueOrder) -> u64 {
-    match schedule {
-        IssueOrder::Seeded(s) => s,
+/// Makes the resources of a run what they are before its first tick.
+pub(super) fn begin(world: &mut World, schedule: IssueOrder) {
+    let random = match schedule {
+        IssueOrder::Seeded(seed) => seed,
         _ => 0,
-    }
+    };
+    world.insert_resource(IssueList { random, ..IssueList::default() });
+    world.insert_resource(Due::default());
+    world.insert_resource(Stats::default());
+    world.insert_resource(Mail::default());
+    world.insert_resource(HostRng::default());
+    world.insert_resource(Prints::default());
+    world.insert_resource(ProgramCounter::default());
 }
 
 fn no_compiler() -> Error {

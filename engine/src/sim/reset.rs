@@ -63,16 +63,9 @@ impl Core {
         let mut settings = world.resource_mut::<Settings>();
         settings.limits = options.limits.clone();
         settings.stop = options.limits.stop();
-        let random = super::core::first_random(options.schedule);
         let sets = world.resource::<Program>().sets.len();
         world.resource_mut::<Bindings>().0 = (0..sets).map(SetId::of).collect();
-        world.insert_resource(Due::default());
-        world.insert_resource(Stats::default());
-        world.insert_resource(Mail::default());
-        world.insert_resource(HostRng::default());
-        world.insert_resource(Prints::default());
-        world.insert_resource(ProgramCounter::default());
-        world.insert_resource(IssueList { random, ..IssueList::default() });
+        super::core::begin(world, options.schedule);
         world.resource_mut::<Post>().in_flight = 0;
         *world.resource_mut::<Findings>() = Findings { diagnostics: self.at_load.clone(), fault: None };
     }

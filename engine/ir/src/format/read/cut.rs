@@ -136,7 +136,10 @@ fn read(texts: &[&str], threads: usize) -> Option<Vec<Instruction>> {
             }
         };
         std::thread::scope(|scope| {
-            (1..threads).for_each(|_| _ = scope.spawn(work));
+            // Where the host has no more threads, those that there are do the work.
+            for _ in 1..threads.min(texts.len().div_ceil(PIECE)) {
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
             work();
         });
     }
