@@ -155,16 +155,19 @@ fn record(cx: &Context, text: &str) -> Option<Instruction> {
     of.end().ok().map(|()| read)
 }
 
-/// More than [`DEEP`] brackets and braces are open at once, or might be: those in texts count too.
+/// More than [`DEEP`] brackets and braces are open at once.
 fn is_deep(bytes: &[u8]) -> bool {
     if memchr_iter(b'[', bytes).count() + memchr_iter(b'{', bytes).count() <= DEEP {
         return false;
     }
-    let (mut open, mut most) = (0usize, 0);
-    for b in bytes {
-        match b {
+    let (mut open, mut most, mut at) = (0usize, 0, 0);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
             b'[' | b'{' => open += 1,
             b']' | b'}' => open = open.saturating_sub(1),
+            // What texts hold opens and closes nothing.
+            b'"' => at = text_end(bytes, at).unwrap_or(bytes.len()),
             _ => {}
         }
         most = most.max(open);
@@ -309,6 +312,15 @@ mod tests {
             let (several, one) = (document(&text, 2), one_thread(&text));
             assert_eq!(several.is_some(), depth == 90);
             assert_eq!(one.is_some(), depth < 121, "{depth}");
+        }
+        // Brackets in texts neither open nor close a list.
+        let text_of =
+            |closed: &str| format!("\"n\":{}\"{closed}\"{}", "[".repeat(60), ",[0".repeat(61)) + &"]".repeat(121);
+        for closed in ["", "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"] {
+            let with = format!("\"mode\":\"Copy\",{}", text_of(closed));
+            let text = text(1000, "").replacen("\"mode\":\"Copy\"", &with, 1);
+            assert!(document(&text, 2).is_none());
+            assert!(one_thread(&text).is_none());
         }
     }
 }
